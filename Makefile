@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A menu: `make help` prints it. Every word works alone on a fresh clone and does only what is missing.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+NAME ?= main
+SET ?= default
+LAB ?= kwok
+S ?= default
+export KUBEGANG_LAB := $(LAB)
+export KUBEGANG_LAB_NAME := $(NAME)
+export KUBEGANG_LAB_SET := $(SET)
+
+BUILD := $(CURDIR)/build
+# version and path, of the interpreter for everything and of the oldest one that a controller may have
+MAIN := $(shell tests/support/find-python 3.13 3.12 3.11)
+OLDEST := $(shell tests/support/find-python 3.11)
+VENV := $(BUILD)/venv/$(firstword $(MAIN))
+OLDEST_VENV := $(BUILD)/venv/unit-$(firstword $(OLDEST))
+PYTHON := $(VENV)/bin/python
+
+COLLECTIONS := $(BUILD)/collections/ansible_collections
+ARTEFACT := $(COLLECTIONS)/kubegang/core
+KUBERNETES_CORE := $(COLLECTIONS)/kubernetes/core
+# The PyPI distribution that carries kubernetes.core 6.6.0
+ANSIBLE_WHEEL := ansible==14.5.0
+
+export PATH := $(VENV)/bin:$(PATH)
+export ANSIBLE_COLLECTIONS_PATH := $(BUILD)/collections
+export ANSIBLE_HOME := $(BUILD)/ansible
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+PYTEST := $(PYTHON) -m pytest
+
+help: ## print this menu
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@echo 'Variables: NAME=<lab> SET=default|older LAB=none (with KUBECONFIG: an existing cluster) S=<Molecule scenario>'
+
+##### what people want
+
+demo: setup artefact ## start the lab, provision it, prove three gangs, print a table (build/demo/report.json)
+	@$(PYTHON) -m demo
+
+test: setup artefact ## every level below in order, on one lab, which is stopped afterwards
+	@$(PYTHON) -m tests.levels
+
+lab: setup ## start a real cluster on this machine (or use the one that runs)
+	@$(PYTHON) -m tests.lab up --name $(NAME) --set $(SET)
+
+lab-down: setup ## stop it and leave nothing behind
+	@$(PYTHON) -m tests.lab down --name $(NAME)
+
+##### the test levels
+
+lint: setup artefact yamllint ansible-lint ruff mypy changelog-lint sanity ## every gate on the text: style, types, changelog, ansible-test sanity
+
+unit: setup artefact $(if $(OLDEST),$(OLDEST_VENV)/.ready) ## pure code, on the newest and on the oldest supported ansible-core
+	$(PYTEST) tests/unit $(call junit,unit)
+ifdef OLDEST
+	$(OLDEST_VENV)/bin/python -m pytest tests/unit $(call junit,unit-oldest)
+else
+	@echo 'unit: no Python 3.11 found, so the oldest supported ansible-core was not tested'
+endif
+
+contract: setup artefact ## the connection layer against a real API server (lab)
+	$(PYTEST) tests/contract $(call junit,contract)
+
+integration: setup artefact ## modules, roles and README against the lab, judged by kubectl
+	$(PYTEST) tests/integration $(call junit,integration)
+
+bench: setup artefact ## a 1,000-pod gang: gang_assert against kubernetes.core.k8s_info (lab)
+	$(PYTEST) tests/bench -s $(call junit,bench)
+
+molecule: setup artefact ## one Molecule scenario, S=<scenario>
+	@$(PYTHON) -m tests.molecule $(S)
+
+##### what the words above stand on
+
+setup: $(VENV)/.ready $(KUBERNETES_CORE)/.ready ## the virtual environment and kubernetes.core, under build/
+
+artefact: $(ARTEFACT)/MANIFEST.json ## build the collection and install it under build/collections
+
+yamllint: setup
+	yamllint --strict .
+
+ansible-lint: setup artefact
+	ansible-lint --offline --strict
+
+ruff: setup
+	ruff check
+	ruff format --check
+
+mypy: setup artefact
+	mypy
+
+changelog-lint: setup
+	antsibull-changelog lint
+
+sanity: setup artefact ## ansible-test sanity on the artefact, without ignores
+	tests/sanity/run $(ARTEFACT)
+
+clean: ## forget everything under build/ (not the lab's cache)
+	rm -rf $(BUILD)
+
+.PHONY: help demo test lab lab-down lint unit contract integration bench molecule setup artefact \
+	yamllint ansible-lint ruff mypy changelog-lint sanity clean
+
+junit = --junit-xml=$(BUILD)/test/$(1).xml
+
+define make_venv
+	@test -n '$(2)' || { echo 'No Python 3.13, 3.12 or 3.11 that can make a virtual environment (Debian: apt-get install python3-venv)' >&2; exit 1; }
+	@echo 'set-up: $(3) into $(@D)'
+	@rm -rf $(@D) && $(2) -m venv $(@D) && $(@D)/bin/python -m pip install -q -r $(3)
+	@touch $@
+endef
+
+$(VENV)/.ready: requirements-dev.txt requirements-unit.txt
+	$(call make_venv,$(@D),$(lastword $(MAIN)),requirements-dev.txt)
+
+$(OLDEST_VENV)/.ready: requirements-unit.txt
+	$(call make_venv,$(@D),$(lastword $(OLDEST)),requirements-unit.txt)
+
+# The wheel holds a hundred collections: only this one is unpacked.
+$(KUBERNETES_CORE)/.ready: $(VENV)/.ready
+	@echo 'set-up: kubernetes.core from $(ANSIBLE_WHEEL)'
+	@rm -rf $(BUILD)/wheel && mkdir -p $(COLLECTIONS)
+	@$(PYTHON) -m pip download -q --no-deps -d $(BUILD)/wheel '$(ANSIBLE_WHEEL)'
+	@$(PYTHON) -m tests.support.unpack $(BUILD)/wheel/ansible-*.whl ansible_collections/kubernetes/core $(BUILD)/collections
+	@rm -rf $(BUILD)/wheel && touch $@
+
+# Folders are listed as well as files, so that a deleted file is noticed too.
+SOURCES := $(shell find galaxy.yml README.md LICENSE CHANGELOG.md requirements.txt meta changelogs docs plugins roles playbooks 2>/dev/null)
+
+# Installed beside its place and moved into it, so that whoever runs tests at this moment sees a whole collection.
+$(ARTEFACT)/MANIFEST.json: $(VENV)/.ready $(SOURCES)
+	@mkdir -p $(COLLECTIONS)/kubegang
+	@ansible-galaxy collection build --force --output-path $(BUILD)/artefact >/dev/null
+	@ANSIBLE_COLLECTIONS_PATH=$(BUILD)/staged ansible-galaxy collection install --offline --no-deps --force -p $(BUILD)/staged $(BUILD)/artefact/kubegang-core-*.tar.gz >/dev/null
+	@rm -rf $(ARTEFACT) && mv $(BUILD)/staged/ansible_collections/kubegang/core $(ARTEFACT)
+	@touch $@
