@@ -1,0 +1,117 @@
+# Copyright: (c) 2026, kubegang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The cluster that tests run on, and two independent looks at it: kubectl and the API server's audit log."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.support.playbooks import ROOT
+
+LABS = Path("/var/lib/kubegang-lab")
+WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
+
+
+@dataclass(frozen=True)
+class LiveCluster:
+    """A cluster that is up: the lab, or the one that KUBECONFIG names."""
+
+    kubeconfig: Path
+    kubectl: Path
+    path: str
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_lab(self) -> bool:
+        return bool(self.facts)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a program needs in order to work on this cluster and no other."""
+        return {"KUBECONFIG": str(self.kubeconfig), "K8S_AUTH_KUBECONFIG": str(self.kubeconfig), "PATH": self.path}
+
+
+def start() -> LiveCluster:
+    """The lab KUBEGANG_LAB_NAME, started if it is not up, or with KUBEGANG_LAB=none the cluster of KUBECONFIG."""
+    if os.environ.get("KUBEGANG_LAB") == "none":
+        return _existing()
+    name, versions = os.environ.get("KUBEGANG_LAB_NAME", "main"), os.environ.get("KUBEGANG_LAB_SET", "default")
+    subprocess.run(
+        [sys.executable, "-m", "tests.lab", "up", "--name", name, "--set", versions],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        check=True,
+    )
+    folder = LABS / name
+    facts = json.loads((folder / "lab.json").read_text())
+    programs = folder / "bin"
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    return LiveCluster(folder / "kubeconfig", programs / "kubectl", path, facts)
+
+
+def _existing() -> LiveCluster:
+    kubeconfig, kubectl = os.environ.get("KUBECONFIG"), shutil.which("kubectl")
+    if not kubeconfig or not Path(kubeconfig).is_file():
+        raise RuntimeError(f"LAB=none needs KUBECONFIG to name a kubeconfig file; it is {kubeconfig!r}")
+    if not kubectl:
+        raise RuntimeError("LAB=none needs kubectl on PATH")
+    return LiveCluster(Path(kubeconfig).resolve(), Path(kubectl), os.environ["PATH"])
+
+
+class Kubectl:
+    """kubectl as an oracle: what it says is the truth that our own code is compared with."""
+
+    def __init__(self, cluster: LiveCluster) -> None:
+        self._command = [str(cluster.kubectl), "--kubeconfig", str(cluster.kubeconfig)]
+
+    def __call__(self, *arguments: str, stdin: str | None = None) -> str:
+        """Run kubectl and return what it printed; an AssertionError with its own words when it fails."""
+        done = subprocess.run([*self._command, *arguments], input=stdin, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.stderr.strip()}"
+        return done.stdout
+
+    def get(self, *arguments: str) -> dict[str, Any] | None:
+        """``kubectl get`` as parsed JSON (an object or a List), None when there is no such object."""
+        said = self("get", "--ignore-not-found", "-o", "json", *arguments)
+        return json.loads(said) if said else None
+
+    def items(self, *arguments: str) -> list[dict[str, Any]]:
+        """The items of a list."""
+        return (self.get(*arguments) or {"items": []})["items"]
+
+    def apply(self, *objects: dict[str, Any]) -> None:
+        """Server-side apply, for what a test needs before it starts."""
+        self("apply", "--server-side", "-f", "-", stdin="\n---\n".join(json.dumps(obj) for obj in objects))
+
+
+class AuditLog:
+    """The API server's own record of requests."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def mark(self) -> int:
+        """Now; what follows is read with ``writes(since=mark)``."""
+        return self._path.stat().st_size
+
+    def writes(self, since: int, *, user_agent: str = "kubegang.core", dry_run: bool = False) -> list[dict[str, Any]]:
+        """Answered write requests of one client since a mark, without (or, on demand, only) dry runs."""
+        with self._path.open("rb") as file:
+            file.seek(since)
+            events = [json.loads(line) for line in file]
+        return [
+            event
+            for event in events
+            if event["stage"] == "ResponseComplete"
+            and event["verb"] in WRITES
+            and event.get("userAgent", "").startswith(user_agent)
+            and ("dryRun=" in event["requestURI"]) is dry_run
+        ]

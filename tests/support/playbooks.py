@@ -1,0 +1,133 @@
+# Copyright: (c) 2026, kubegang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs playbooks with the real ansible-core against the installed artefact, and gives back what each task returned."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+COLLECTIONS = ROOT / "build" / "collections"
+
+
+class TaskResult(dict[str, Any]):
+    """What a task returned, with how it went: a dict of the result's keys."""
+
+    def __init__(self, line: dict[str, Any]) -> None:
+        super().__init__(line["result"])
+        self.host: str = line["host"]
+        self.task: str = line["task"]
+        self.action: str = line["action"]
+        self.status: str = line["status"]
+        self.seconds: float = line["seconds"]
+
+    @property
+    def failed(self) -> bool:
+        return self.status in ("failed", "ignored", "unreachable")
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.get("changed"))
+
+    @property
+    def msg(self) -> str:
+        return str(self.get("msg", ""))
+
+    @property
+    def warnings(self) -> list[str]:
+        return list(self.get("warnings", []))
+
+
+@dataclass(frozen=True)
+class PlaybookRun:
+    """A finished ansible-playbook: its exit status, its output for people, and every task result in order."""
+
+    returncode: int
+    output: str
+    results: list[TaskResult]
+
+    @property
+    def changed(self) -> list[TaskResult]:
+        return [result for result in self.results if result.changed]
+
+    def checked(self) -> PlaybookRun:
+        """This run, unless it failed: then an AssertionError that shows the whole output."""
+        assert self.returncode == 0, f"ansible-playbook exited {self.returncode}:\n{self.output}"
+        return self
+
+    def task(self, name: str) -> TaskResult:
+        """The result of the last task whose name ends so (role tasks carry the role's name in front)."""
+        return next(result for result in reversed(self.results) if result.task.endswith(name))
+
+
+class Ansible:
+    """ansible-core as the tests use it.
+
+    Args:
+        folder: an empty folder for inventory, playbooks and results.
+        environment: added to the process's own; names the cluster (K8S_AUTH_KUBECONFIG) and the lab's programs (PATH).
+    """
+
+    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+        self._folder = folder
+        self._inventory = folder / "inventory.yml"
+        self._environment = environment
+        host = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+        self._inventory.write_text(yaml.safe_dump({"clusters": {"hosts": {"lab": host}}}))
+
+    def playbook(
+        self, playbook: str | Path, *, check: bool = False, diff: bool = True, extra_vars: dict[str, Any] | None = None
+    ) -> PlaybookRun:
+        """Run a playbook, by path or by FQCN, on the one host ``lab`` of the group ``clusters``."""
+        results = self._folder / "results.jsonl"
+        results.unlink(missing_ok=True)
+        command = [sys.executable, "-m", "ansible", "playbook", "-i", str(self._inventory), str(playbook)]
+        command += ["--check"] * check + ["--diff"] * diff
+        if extra_vars:
+            command += ["--extra-vars", json.dumps(extra_vars)]
+        done = subprocess.run(
+            command,
+            cwd=self._folder,
+            env=self._environ(results),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        lines = results.read_text().splitlines() if results.exists() else []
+        return PlaybookRun(done.returncode, done.stdout, [TaskResult(json.loads(line)) for line in lines])
+
+    def play(self, tasks: list[dict[str, Any]], **options: Any) -> PlaybookRun:
+        """Run these tasks as a playbook of their own; options are those of ``playbook``."""
+        path = self._folder / "play.yml"
+        play = {"name": "A test's play", "hosts": "clusters", "gather_facts": False, "tasks": tasks}
+        path.write_text(yaml.safe_dump([play], sort_keys=False))
+        return self.playbook(path, **options)
+
+    def module(self, module: str, params: dict[str, Any], *, check: bool = False, diff: bool = True) -> TaskResult:
+        """Run one task; a failed one is a result like any other."""
+        fqcn = module if "." in module else f"kubegang.core.{module}"
+        run = self.play([{"name": module, fqcn: params}], check=check, diff=diff)
+        assert run.results, f"no task ran:\n{run.output}"
+        return run.results[-1]
+
+    def _environ(self, results: Path) -> dict[str, str]:
+        ours = {
+            "ANSIBLE_CALLBACK_PLUGINS": str(Path(__file__).parent / "callback_plugins"),
+            "ANSIBLE_CALLBACKS_ENABLED": "task_results",
+            "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS),
+            "ANSIBLE_HOME": str(ROOT / "build" / "ansible"),
+            "ANSIBLE_NOCOLOR": "1",
+            "KUBEGANG_TASK_RESULTS": str(results),
+        }
+        return {**os.environ, **self._environment, **ours}
