@@ -99,7 +99,7 @@ changelog-lint: setup
 	antsibull-changelog lint
 
 sanity: setup artefact ## ansible-test sanity on the artefact, without ignores
-	tests/sanity/run $(ARTEFACT)
+	@tests/sanity/run $(ARTEFACT)
 
 clean: ## forget everything under build/ (not the lab's cache)
 	rm -rf $(BUILD)
