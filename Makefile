@@ -15,9 +15,9 @@ export KUBEGANG_LAB_NAME := $(NAME)
 export KUBEGANG_LAB_SET := $(SET)
 
 BUILD := $(CURDIR)/build
-# version and path, of the interpreter for everything and of the oldest one that a controller may have
+# Version and path of the interpreter for everything, and of the oldest supported one where it is another.
 MAIN := $(shell tests/support/find-python 3.13 3.12 3.11)
-OLDEST := $(shell tests/support/find-python 3.11)
+OLDEST := $(if $(filter 3.11,$(MAIN)),,$(shell tests/support/find-python 3.11))
 VENV := $(BUILD)/venv/$(firstword $(MAIN))
 OLDEST_VENV := $(BUILD)/venv/unit-$(firstword $(OLDEST))
 PYTHON := $(VENV)/bin/python
@@ -73,8 +73,8 @@ integration: setup artefact ## modules, roles and README against the lab, judged
 bench: setup artefact ## a 1,000-pod gang: gang_assert against kubernetes.core.k8s_info (lab)
 	$(PYTEST) tests/bench -s $(call junit,bench)
 
-molecule: setup artefact ## one Molecule scenario, S=<scenario>
-	@$(PYTHON) -m tests.molecule $(S)
+molecule: setup artefact $(if $(filter default,$(S)),,lab) ## one Molecule scenario, S=<scenario>
+	@$(if $(filter default,$(S)),,set -a; eval "$$($(PYTHON) -m tests.lab env --name $(NAME))"; set +a;) molecule test --scenario-name $(S)
 
 ##### what the words above stand on
 
