@@ -1,0 +1,143 @@
+# Copyright: (c) 2026, kubegang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to kubegang.core: may change in any release.
+
+"""The operation behind M(kubegang.core.volcano_job): a gang Job that is there, absent, suspended or resumed."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubegang.core.plugins.module_utils._change import Change, Object, reconcile, remove
+from ansible_collections.kubegang.core.plugins.module_utils._cluster import JOB, POD, Cluster, KindNotServed, Row
+from ansible_collections.kubegang.core.plugins.module_utils._command import order
+from ansible_collections.kubegang.core.plugins.module_utils._errors import GangError
+from ansible_collections.kubegang.core.plugins.module_utils._volcano import (
+    FINAL_PHASES,
+    JOB_RULES,
+    job,
+    job_doubts,
+    job_phase,
+)
+from ansible_collections.kubegang.core.plugins.module_utils._wait import Outcome, Source, Wake, wait_until
+
+_SUSPENDED = ("Aborting", "Aborted")
+_ENDING = ("Completing", "Terminating")
+_NAMED_PODS = 5
+
+
+def ensure_job(params: dict[str, t.Any], cluster: Cluster) -> dict[str, t.Any]:
+    """Bring the Job into the wanted state; the result is that of the task.
+
+    Raises:
+        GangError: a field that cannot change differs, or the Job did not get there before the deadline.
+    """
+    if params["state"] == "present":
+        return _submit(params, cluster)
+    definition = params.get("definition") or {}
+    identity = definition.get("metadata") or {}
+    name, namespace = params["name"] or identity.get("name"), identity.get("namespace") or params["namespace"]
+    if not name:
+        raise GangError("one of the options name and definition.metadata.name is needed")
+    act = {"absent": _remove, "suspended": _suspend, "resumed": _resume}[params["state"]]
+    return act(cluster, name, namespace)
+
+
+def _submit(params: dict[str, t.Any], cluster: Cluster) -> dict[str, t.Any]:
+    wanted = job(params)
+    for doubt in job_doubts(wanted):
+        cluster.warn(doubt)
+    try:
+        change = reconcile(cluster, JOB, wanted, JOB_RULES, recreate=params["on_immutable"] == "recreate")
+    except KindNotServed as missing:
+        if not cluster.dry_run:
+            raise
+        # A check of a whole site runs before Volcano is there.
+        cluster.warn(missing.message)
+        change = Change(None, wanted)
+    result = change.result()
+    if cluster.dry_run or params["wait_for"] == "created":
+        return result
+    return _await_gang(cluster, wanted, params["wait_for"], result)
+
+
+def _remove(cluster: Cluster, name: str, namespace: str) -> dict[str, t.Any]:
+    """Delete the Job and wait for its pods: GPUs are free only when those are gone."""
+    try:
+        change = remove(cluster, JOB, name, namespace)
+    except KindNotServed:
+        # Where there is no such kind there is no such Job.
+        return Change(None, None).result()
+    if not cluster.dry_run:
+        _await_no_pods(cluster, name, namespace, change.changed)
+    return change.result()
+
+
+def _await_no_pods(cluster: Cluster, name: str, namespace: str, changed: bool) -> None:
+    labels = f"volcano.sh/job-name={name}"
+    with Wake(cluster, [Source(POD, namespace, labels=labels)]) as wake:
+        left, outcome = wait_until(
+            lambda: cluster.table(POD, namespace, labels=labels), _no_pods_left, wake, cluster.deadline
+        )
+    if not outcome.satisfied:
+        pods = [row.metadata["name"] for row in left]
+        more = f" and {len(pods) - _NAMED_PODS} more" if len(pods) > _NAMED_PODS else ""
+        raise GangError(
+            f"Job {namespace}/{name} in {cluster.name} is deleted, but {len(pods)} of its pods are still there:"
+            f" {', '.join(pods[:_NAMED_PODS])}{more}",
+            changed=changed,
+        )
+
+
+def _no_pods_left(rows: list[Row]) -> Outcome:
+    return Outcome(not rows)
+
+
+def _suspend(cluster: Cluster, name: str, namespace: str) -> dict[str, t.Any]:
+    live = _existing(cluster, name, namespace)
+    phase = job_phase(live)
+    if phase in _ENDING or (phase in FINAL_PHASES and phase not in _SUSPENDED):
+        raise GangError(f"Job {namespace}/{name} in {cluster.name} is {phase}: it cannot be suspended any more")
+    return _command(cluster, live, "AbortJob", needed=phase not in _SUSPENDED, reached=lambda now: now == "Aborted")
+
+
+def _resume(cluster: Cluster, name: str, namespace: str) -> dict[str, t.Any]:
+    live = _existing(cluster, name, namespace)
+    needed = job_phase(live) in _SUSPENDED
+    return _command(cluster, live, "ResumeJob", needed=needed, reached=lambda now: now not in _SUSPENDED)
+
+
+def _command(
+    cluster: Cluster, live: Object, action: str, *, needed: bool, reached: t.Callable[[str], bool]
+) -> dict[str, t.Any]:
+    """Send the Command if it is needed, and wait for the phase that it leads to."""
+    name, namespace = live["metadata"]["name"], live["metadata"]["namespace"]
+    before = job_phase(live)
+    if needed:
+        order(cluster, JOB, live, action, namespace, changed=False)
+    if cluster.dry_run:
+        return _phase_result(live, before, f"after {action}" if needed else before)
+    with Wake(cluster, [Source(JOB, namespace, fields=f"metadata.name={name}")]) as wake:
+        now, outcome = wait_until(
+            lambda: _existing(cluster, name, namespace),
+            lambda job_now: Outcome(reached(job_phase(job_now))),
+            wake,
+            cluster.deadline,
+        )
+    if not outcome.satisfied:
+        raise GangError(f"Job {namespace}/{name} in {cluster.name} is still {job_phase(now)} after {action}", changed=needed)
+    return _phase_result(now, before, job_phase(now) if needed else before)
+
+
+def _phase_result(live: Object, before: str, after: str) -> dict[str, t.Any]:
+    diff = {"before": {"phase": before}, "after": {"phase": after}}
+    return {"changed": before != after, "diff": diff, "object": live}
+
+
+def _existing(cluster: Cluster, name: str, namespace: str) -> Object:
+    live = cluster.get(JOB, name, namespace)
+    if live is None:
+        raise GangError(f"Job {namespace}/{name} does not exist in {cluster.name}")
+    return live

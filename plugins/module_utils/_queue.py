@@ -1,0 +1,104 @@
+# Copyright: (c) 2026, kubegang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to kubegang.core: may change in any release.
+
+"""The operation behind M(kubegang.core.volcano_queue): a Queue that is there, open, closed or absent."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.kubegang.core.plugins.module_utils._change import Change, Object, reconcile, remove
+from ansible_collections.kubegang.core.plugins.module_utils._cluster import QUEUE, Cluster, KindNotServed
+from ansible_collections.kubegang.core.plugins.module_utils._command import order
+from ansible_collections.kubegang.core.plugins.module_utils._errors import GangError, OptionError
+from ansible_collections.kubegang.core.plugins.module_utils._volcano import (
+    BUILT_IN_QUEUES,
+    QUEUE_RULES,
+    queue,
+    queue_state,
+)
+from ansible_collections.kubegang.core.plugins.module_utils._wait import Outcome, Source, Wake, wait_until
+
+# Commands are namespaced, queues are not; vcctl sends a queue's commands here too.
+_COMMAND_NAMESPACE = "default"
+_ACTIONS = {"open": ("OpenQueue", "Open"), "closed": ("CloseQueue", "Closed")}
+
+
+def ensure_queue(params: dict[str, t.Any], cluster: Cluster) -> dict[str, t.Any]:
+    """Bring the Queue into the wanted state; the result is that of the task.
+
+    Raises:
+        GangError: it is one that must stay, or it did not get there before the deadline.
+    """
+    if params["state"] == "absent":
+        return _remove(params["name"], cluster)
+    wanted = queue(params)
+    try:
+        change = reconcile(cluster, QUEUE, wanted, QUEUE_RULES)
+    except KindNotServed as missing:
+        if not cluster.dry_run:
+            raise
+        # A check of a whole site runs before Volcano is there.
+        cluster.warn(missing.message)
+        change = Change(None, wanted)
+    live = change.after or wanted
+    if change.before is None and not cluster.dry_run:
+        # Volcano refuses Jobs for a queue until its controller has given it a state.
+        live = _await_state(cluster, params["name"], ("Open", "Closed"), change.changed)
+    ordered = params["state"] in _ACTIONS and _order(cluster, params["state"], live, change.changed)
+    if ordered and not cluster.dry_run:
+        live = _await_state(cluster, params["name"], (_ACTIONS[params["state"]][1],), True)
+    result = change.result()
+    state = _ACTIONS[params["state"]][1] if ordered else queue_state(live) or "Open"
+    if ordered:
+        result["changed"] = True
+        result["diff"]["before"]["state"] = queue_state(change.before or {})
+        result["diff"]["after"]["state"] = state
+    return {**result, "object": live, "state": state}
+
+
+def _remove(name: str, cluster: Cluster) -> dict[str, t.Any]:
+    if name in BUILT_IN_QUEUES:
+        raise OptionError("name", name, f"with state=absent any queue but {' and '.join(BUILT_IN_QUEUES)}")
+    try:
+        return remove(cluster, QUEUE, name).result()
+    except KindNotServed:
+        # Where there is no such kind there is no such queue.
+        return Change(None, None).result()
+
+
+def _order(cluster: Cluster, state: str, live: Object, changed: bool) -> bool:
+    """Tell the controller to open or close the queue, unless it is so. Whether there was something to tell."""
+    action, wanted = _ACTIONS[state]
+    now = queue_state(live) or "Open"
+    if now == wanted:
+        return False
+    if (now, wanted) != ("Closing", "Closed") and "uid" in live["metadata"]:
+        order(cluster, QUEUE, live, action, _COMMAND_NAMESPACE, changed=changed)
+    return True
+
+
+def _await_state(cluster: Cluster, name: str, wanted: t.Sequence[str], changed: bool) -> Object:
+    def judge(live: Object | None) -> Outcome:
+        return Outcome(live is not None and queue_state(live) in wanted, final=live is None)
+
+    source = Source(QUEUE, fields=f"metadata.name={name}")
+    with Wake(cluster, [source]) as wake:
+        live, outcome = wait_until(lambda: cluster.get(QUEUE, name), judge, wake, cluster.deadline)
+    if outcome.satisfied and live is not None:
+        return live
+    raise GangError(f"queue {name} in {cluster.name} is {_standing(live)}, not {' or '.join(wanted)}", changed=changed)
+
+
+def _standing(live: Object | None) -> str:
+    if live is None:
+        return "gone"
+    state = queue_state(live)
+    if state == "Closing":
+        counts = {phase: live["status"].get(phase, 0) for phase in ("pending", "inqueue", "running", "unknown")}
+        held = ", ".join(f"{count} {phase}" for phase, count in counts.items() if count)
+        return f"Closing: PodGroups are still in it ({held or 'not counted yet'})"
+    return state or "without a state: Volcano's controllers have not seen it; do they run?"
