@@ -69,8 +69,7 @@ def main() -> int:
         report.unlink()
     rows = []
     try:
-        for row in run_levels():
-            rows.append(row)
+        rows.extend(run_levels())
     finally:
         seconds, stopped = make("lab-down")
         rows.append(("lab-down", seconds, Counter(passed=stopped, failed=not stopped)))

@@ -66,6 +66,18 @@ def _existing() -> LiveCluster:
     return LiveCluster(Path(kubeconfig).resolve(), Path(kubectl), os.environ["PATH"])
 
 
+def site_vars(cluster: LiveCluster) -> dict[str, Any]:
+    """What playbooks/site.yml needs to know: in the lab, that charts lie on this machine and not in a repository."""
+    if not cluster.is_lab:
+        return {}
+    charts, versions = cluster.facts["charts"], cluster.facts["versions"]
+    return {
+        "volcano_chart_repo_url": "",
+        "volcano_chart_ref": charts["volcano"],
+        "volcano_version": versions["volcano"],
+    }
+
+
 class Kubectl:
     """kubectl as an oracle: what it says is the truth that our own code is compared with."""
 

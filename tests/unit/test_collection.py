@@ -71,7 +71,7 @@ def test_artefact_holds_only_what_users_need() -> None:
 @pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/testing.md", "docs/lab.md"])
 def test_documents_name_only_make_words_that_exist(document: str) -> None:
     words = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
-    assert set(re.findall(r"\bmake ([a-z-]+)(?=[` \n]|$)", (ROOT / document).read_text())) <= words
+    assert set(re.findall(r"(?:^|`)make ([a-z-]+)", (ROOT / document).read_text(), flags=re.MULTILINE)) <= words
 
 
 def test_readme_begins_with_the_two_commands() -> None:

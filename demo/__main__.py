@@ -1,0 +1,64 @@
+# Copyright: (c) 2026, kubegang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From nothing to a table of proven gangs: python -m demo
+
+Starts the lab (or, with LAB=none, takes the cluster of KUBECONFIG), provisions it with the collection's site playbook,
+plays three gangs, and prints what became of them. build/demo/report.json holds the same.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from tests.support import cluster as clusters
+from tests.support.playbooks import ROOT
+
+HERE = Path(__file__).parent
+REPORT = ROOT / "build" / "demo" / "report.json"
+COLOURS = {"pass": "green", "fail": "red", "skipped": "yellow"}
+
+
+def play(playbook: str, environment: dict[str, str], extra_vars: dict[str, Any]) -> None:
+    """Run one playbook before the reader's eyes; the demo ends where it fails."""
+    print(f"\n=== {playbook}", flush=True)
+    inventory = str(HERE / "inventory.yml")
+    command = ["ansible-playbook", "-i", inventory, playbook, "--extra-vars", json.dumps(extra_vars)]
+    done = subprocess.run(command, cwd=HERE, env=os.environ | environment, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode:
+        sys.exit(f"demo: {playbook} failed")
+
+
+def table(report: list[dict[str, Any]]) -> Table:
+    result = Table("gang", "kind", "queue", "min", "running", "nodes", "seconds", "verdict")
+    for gang in report:
+        nodes = str(len(gang["nodes"]))
+        verdict = f"[{COLOURS[gang['verdict']]}]{gang['verdict']}[/] ({gang['expect']})"
+        numbers = str(gang["min_member"]), str(gang["running"]), nodes, f"{gang['seconds']:.1f}"
+        result.add_row(gang["name"], gang["kind"], gang["queue"], *numbers, verdict)
+    return result
+
+
+def main() -> int:
+    cluster = clusters.start()
+    REPORT.parent.mkdir(parents=True, exist_ok=True)
+    play("kubegang.core.site", cluster.environment, clusters.site_vars(cluster))
+    play("gangs.yml", cluster.environment, {"demo_report": str(REPORT)})
+    report = json.loads(REPORT.read_text())
+    for gang in report:
+        if gang["verdict"] != "pass":
+            print(f"{gang['name']}: {gang['verdict']}: {gang['reason']}")
+    Console().print(table(report))
+    return 1 if any(gang["verdict"] == "fail" for gang in report) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
