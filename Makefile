@@ -86,7 +86,7 @@ yamllint: setup
 	yamllint --strict .
 
 ansible-lint: setup artefact
-	ansible-lint --offline --strict
+	ansible-lint --offline --strict --nocolor
 
 ruff: setup
 	ruff check
@@ -122,11 +122,11 @@ $(VENV)/.ready: requirements-dev.txt requirements-unit.txt
 $(OLDEST_VENV)/.ready: requirements-unit.txt
 	$(call make_venv,$(@D),$(lastword $(OLDEST)),requirements-unit.txt)
 
-# The wheel holds a hundred collections: only this one is unpacked.
+# The wheel holds a hundred collections: only this one is unpacked, so what Python the others want does not matter.
 $(KUBERNETES_CORE)/.ready: $(VENV)/.ready
 	@echo 'set-up: kubernetes.core from $(ANSIBLE_WHEEL)'
 	@rm -rf $(BUILD)/wheel && mkdir -p $(COLLECTIONS)
-	@$(PYTHON) -m pip download -q --no-deps -d $(BUILD)/wheel '$(ANSIBLE_WHEEL)'
+	@$(PYTHON) -m pip download -q --no-deps --ignore-requires-python -d $(BUILD)/wheel '$(ANSIBLE_WHEEL)'
 	@$(PYTHON) -m tests.support.unpack $(BUILD)/wheel/ansible-*.whl ansible_collections/kubernetes/core $(BUILD)/collections
 	@rm -rf $(BUILD)/wheel && touch $@
 
