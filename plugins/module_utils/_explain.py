@@ -1,0 +1,558 @@
+# Copyright: (c) 2026, kubegang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to kubegang.core: may change in any release.
+
+"""Why a gang does not run, in one short message.
+
+``gather`` reads everything that can hold a reason (whole pods, nodes and what is used on them, queues, schedulers,
+events), once, when there is something to explain. ``explain`` and ``refusals`` are pure.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections import Counter
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from ansible_collections.kubegang.core.plugins.module_utils._cluster import (
+    EVENT,
+    NODE,
+    POD,
+    QUEUE,
+    Cluster,
+    quantity,
+)
+from ansible_collections.kubegang.core.plugins.module_utils._errors import ApiError
+from ansible_collections.kubegang.core.plugins.module_utils._gang import (
+    Gang,
+    Member,
+    Object,
+    Snapshot,
+    dig,
+    some,
+)
+
+Amounts = dict[str, Decimal]
+
+_DEFAULT_SCHEDULER = "default-scheduler"
+_SCHEDULER_PODS = "app=volcano-scheduler"  # as Volcano's own chart and manifest label them
+_SCHEDULER_FLAG = "--scheduler-name="
+# A reason that many members share is told once; further reasons than this are only counted.
+_REASONS_SHOWN = 3
+_LONGEST_QUOTE = 200
+_PENDING_EVENTS = ("Unschedulable", "PodGroupPending", "FailedScheduling")
+_UNFINISHED = "status.phase!=Succeeded,status.phase!=Failed"
+
+
+@dataclass(frozen=True)
+class Gatekeepers:
+    """Who decides whether a gang may start.
+
+    Attributes:
+        queues: each queue that a gang names and its ancestors; None for one that does not exist.
+        schedulers: the schedulerNames that Volcano's schedulers serve; empty when no scheduler was seen.
+    """
+
+    queues: t.Mapping[str, Object | None] = field(default_factory=dict)
+    schedulers: t.Collection[str] = ()
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the server knows about gangs that do not run.
+
+    Attributes:
+        pods: whole pods, by name.
+        nodes: whole nodes; None when these credentials may not read them.
+        used: what unfinished pods request on each node; None when these credentials may not see all pods.
+        events: warnings of the namespace.
+        unread: what could not be read, in words.
+    """
+
+    gatekeepers: Gatekeepers = field(default_factory=Gatekeepers)
+    pods: t.Mapping[str, Object] = field(default_factory=dict)
+    nodes: t.Sequence[Object] | None = None
+    used: t.Mapping[str, Amounts] | None = None
+    events: t.Sequence[Object] = ()
+    unread: t.Sequence[str] = ()
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def queues_of(cluster: Cluster, gangs: t.Iterable[Gang]) -> dict[str, Object | None]:
+    """The queues of these gangs, and their ancestors, whose limits bind as well; without those not ours to see."""
+    queues: dict[str, Object | None] = {}
+    names = {gang.queue for gang in gangs} - {""}
+    while names:
+        name = names.pop()
+        try:
+            queues[name] = cluster.get(QUEUE, name)
+        except ApiError as error:
+            if error.status != 403:
+                raise
+            continue
+        names |= {dig(queues[name], "spec", "parent", default="")} - {"", *queues}
+    return queues
+
+
+def schedulers_of(cluster: Cluster) -> frozenset[str]:
+    """The schedulerNames that Volcano's schedulers here serve; none when their pods are not ours to see."""
+    try:
+        pods = cluster.list(POD, labels=_SCHEDULER_PODS)
+    except ApiError as error:
+        if error.status != 403:
+            raise
+        return frozenset()
+    names: set[str] = set()
+    for container in (container for pod in pods for container in pod["spec"]["containers"]):
+        words = (container.get("command") or []) + (container.get("args") or [])
+        given = [word[len(_SCHEDULER_FLAG) :] for word in words if word.startswith(_SCHEDULER_FLAG)]
+        names.update(given or ["volcano"])
+    return frozenset(names)
+
+
+def pods_of(cluster: Cluster, snapshot: Snapshot) -> dict[str, Object]:
+    """The pods of a snapshot's gangs as whole objects, by name."""
+    target = snapshot.target
+    known = {member.name for gang in snapshot.gangs for member in gang.members}
+    pods = cluster.list(POD, target.namespace, labels=target.pods) if known else []
+    return {pod["metadata"]["name"]: pod for pod in pods if pod["metadata"]["name"] in known}
+
+
+def gather(cluster: Cluster, snapshot: Snapshot) -> Evidence:
+    """Everything that may hold a reason. What cannot be read is noted: it must not hide the failure at hand."""
+    unread: list[str] = []
+
+    def ask(question: t.Callable[[], t.Any], otherwise: t.Any) -> t.Any:
+        try:
+            return question()
+        except ApiError as error:
+            unread.append(error.message)
+            return otherwise
+
+    namespace = snapshot.target.namespace
+    waiting = [gang for gang in snapshot.gangs if not (gang.whole or gang.finished or gang.dead)]
+    unbound = any(gang.bound < gang.needed for gang in waiting)
+    return Evidence(
+        Gatekeepers(
+            ask(lambda: queues_of(cluster, waiting), {}),
+            ask(lambda: schedulers_of(cluster), frozenset()) if unbound else frozenset(),
+        ),
+        pods=ask(lambda: pods_of(cluster, snapshot), {}),
+        nodes=ask(lambda: cluster.list(NODE), None) if unbound else None,
+        used=ask(lambda: _used(cluster.list(POD, fields=f"{_UNFINISHED},spec.nodeName!=")), None) if unbound else None,
+        events=ask(lambda: cluster.list(EVENT, namespace, fields="type=Warning"), ()) if waiting else (),
+        unread=unread,
+    )
+
+
+def _used(pods: t.Iterable[Object]) -> dict[str, Amounts]:
+    used: dict[str, Amounts] = {}
+    for pod in pods:
+        _add(used.setdefault(pod["spec"]["nodeName"], {}), requests(pod["spec"]), 1)
+    return used
+
+
+# --- explaining, pure ------------------------------------------------------------------------------------------------
+
+
+def explain(gang: Gang, evidence: Evidence) -> list[str]:
+    """Why this gang does not run whole, most telling first; nothing when it does."""
+    if gang.whole or gang.finished:
+        return []
+    members = list(_members(gang, evidence))
+    if gang.dead:
+        return members
+    reasons = [*_standing(gang), *refusals(gang, evidence.gatekeepers), *_absent(gang, evidence), *members]
+    if gang.bound < gang.needed:
+        reasons += [*_shortage(gang, evidence), *_queue_limits(gang, evidence), *_queue(gang, evidence.gatekeepers)]
+    return reasons
+
+
+def refusals(gang: Gang, gatekeepers: Gatekeepers) -> list[str]:
+    """What no waiting will change for a gang without a node: a closed queue, a scheduler that nobody runs."""
+    if gang.bound:
+        return []
+    refused = []
+    queue = gatekeepers.queues.get(gang.queue, {})
+    state = dig(queue, "status", "state", default="")
+    if queue is None:
+        refused.append(f"queue {gang.queue} does not exist")
+    elif state in ("Closed", "Closing"):
+        refused.append(f"queue {gang.queue} is {state}")
+    strangers = scheduler_names(gang) - set(gatekeepers.schedulers) - {_DEFAULT_SCHEDULER}
+    if gatekeepers.schedulers and strangers:
+        serve = ", ".join(sorted(gatekeepers.schedulers))
+        refused.append(f"no scheduler serves schedulerName {', '.join(sorted(strangers))} (Volcano serves {serve})")
+    return refused
+
+
+def scheduler_names(gang: Gang) -> set[str]:
+    """The schedulers that the workload's pods ask for; none when the workload is not known."""
+    spec = dig(gang.owner, "spec", default={})
+    if gang.kind == "Job":
+        own = spec.get("schedulerName", "volcano")
+        return {dig(task, "template", "spec", "schedulerName", default=own) for task in spec.get("tasks", ())} or {own}
+    return {dig(spec, "schedulerName", default=_DEFAULT_SCHEDULER) for spec, _count in _lws_templates(gang)}
+
+
+def _standing(gang: Gang) -> t.Iterator[str]:
+    """What the workload and its PodGroup say of themselves."""
+    if gang.job_phase and gang.job_phase != "Running":
+        yield f"Job is {gang.job_phase}"
+    if gang.podgroup is None:
+        yield "it has no PodGroup" if gang.members else "it has neither PodGroup nor pods"
+    elif not gang.phase:
+        yield "its PodGroup has not been picked up by a scheduler"
+    elif gang.bound < gang.needed:
+        why = _unschedulable(dig(gang.podgroup, "status", "conditions", default=()))
+        yield f"PodGroup is {gang.phase}{f' ({why})' if why else ''}"
+    if gang.kind == "LeaderWorkerSet" and not gang.members:
+        yield f"its leader pod {gang.name} does not exist"
+    if _DEFAULT_SCHEDULER in scheduler_names(gang):
+        yield f"its pods ask for schedulerName {_DEFAULT_SCHEDULER}, so that Volcano does not start them together"
+
+
+def _unschedulable(conditions: t.Iterable[Object]) -> str:
+    """The reason in the newest condition. All conditions of a PodGroup are True and never cleared."""
+    last = max(conditions, key=lambda condition: condition.get("lastTransitionTime") or "", default={})
+    return last.get("reason", "") if last.get("type") == "Unschedulable" else ""
+
+
+def _absent(gang: Gang, evidence: Evidence) -> t.Iterator[str]:
+    """Pods that should exist and do not."""
+    present = len(gang.members)
+    if present >= gang.needed:
+        return
+    yield f"{present} of {gang.needed} pods exist"
+    for task in dig(gang.owner, "spec", "tasks", default=()):
+        waits_for = dig(task, "dependsOn", "name", default=())
+        if waits_for and not gang.tasks[task["name"]]["pods"]:
+            yield f"task {task['name']} has no pod before its dependsOn {', '.join(waits_for)} is reached"
+    # An LWS group's leader and the StatefulSet of its workers bear the gang's own name.
+    warning = _warning(evidence.events, {gang.name, gang.workload})
+    if warning:
+        yield warning
+
+
+def _warning(events: t.Iterable[Object], names: t.Collection[str]) -> str:
+    """The latest warning about one of these objects that says more than that the gang is pending."""
+    telling = [
+        event
+        for event in events
+        if dig(event, "involvedObject", "name") in names and event.get("reason") not in _PENDING_EVENTS
+    ]
+    if not telling:
+        return ""
+    last = max(telling, key=lambda event: event.get("lastTimestamp") or event.get("eventTime") or "")
+    return f"event {last['reason']}: {_quote(last.get('message'))}"
+
+
+def _members(gang: Gang, evidence: Evidence) -> t.Iterator[str]:
+    """Members by their reason: a few names, the number of the rest, and the reason once."""
+    by_reason: dict[str, list[str]] = {}
+    for member in gang.members:
+        reason = member_reason(member, evidence)
+        if reason:
+            by_reason.setdefault(reason, []).append(member.name)
+    told = sorted(by_reason.items(), key=lambda item: -len(item[1]))
+    for reason, names in told[:_REASONS_SHOWN]:
+        yield f"{some(names)}: {reason}"
+    untold = sum(len(names) for _reason, names in told[_REASONS_SHOWN:])
+    if untold:
+        yield f"{untold} more pods for other reasons"
+
+
+def member_reason(member: Member, evidence: Evidence) -> str:
+    """Why one pod does not do its part; empty when it does, or when the pod is gone by now."""
+    pod = evidence.pods.get(member.name)
+    if member.leaving:
+        return "is being deleted"
+    if pod is None or member.ended == "Succeeded":
+        return ""
+    return (
+        _failure(pod)
+        or _container_trouble(pod)
+        or _unscheduled(pod)
+        or _slow_start(pod, evidence.events)
+        or _not_ready(pod)
+    )
+
+
+def _failure(pod: Object) -> str:
+    if dig(pod, "status", "phase") != "Failed":
+        return ""
+    ended = [_termination(status) for status in _statuses(pod) if dig(status, "state", "terminated", "exitCode")]
+    return f"failed: {', '.join(ended) or _quote(dig(pod, 'status', 'message') or dig(pod, 'status', 'reason'))}"
+
+
+def _termination(status: Object) -> str:
+    ended = dig(status, "state", "terminated") or dig(status, "lastState", "terminated", default={})
+    reason = ended.get("reason")
+    return f"container {status['name']} exited with {ended.get('exitCode')}{f' ({reason})' if reason else ''}"
+
+
+def _container_trouble(pod: Object) -> str:
+    """What a container waits for, where it is more than its turn."""
+    for status in _statuses(pod):
+        waiting = dig(status, "state", "waiting", default={})
+        reason = waiting.get("reason", "")
+        if reason in ("", "ContainerCreating", "PodInitializing"):
+            continue
+        if "Image" in reason:
+            return f"container {status['name']}: {reason} {status.get('image', '')}"
+        if dig(status, "lastState", "terminated"):
+            return f"{_termination(status)}: {reason}, {status.get('restartCount', 0)} restarts"
+        return f"container {status['name']}: {reason}{_colon(waiting.get('message'))}"
+    for status in dig(pod, "status", "initContainerStatuses", default=()):
+        if dig(status, "state", "running") is not None and not status.get("ready") and not status.get("started"):
+            return f"init container {status['name']} is still running"
+    return ""
+
+
+def _unscheduled(pod: Object) -> str:
+    if dig(pod, "spec", "nodeName"):
+        return ""
+    condition = _condition(pod, "PodScheduled")
+    if condition.get("reason") == "SchedulingGated":
+        gates = [gate["name"] for gate in dig(pod, "spec", "schedulingGates", default=())]
+        return f"held back by scheduling gate {', '.join(gates)}"
+    if condition.get("reason") == "Schedulable":
+        return "would fit, waits for the rest of the gang"
+    if condition:
+        return _quote(condition.get("message") or condition.get("reason"))
+    return f"no scheduler has looked at it (schedulerName {dig(pod, 'spec', 'schedulerName', default='')})"
+
+
+def _slow_start(pod: Object, events: t.Iterable[Object]) -> str:
+    if dig(pod, "status", "phase") != "Pending":
+        return ""
+    warning = _warning(events, {pod["metadata"]["name"]})
+    return warning or f"its containers are not started yet on {pod['spec']['nodeName']}"
+
+
+def _not_ready(pod: Object) -> str:
+    unready = [status["name"] for status in _statuses(pod) if not status.get("ready")]
+    if unready:
+        return f"container {', '.join(unready)} is not ready"
+    return "" if _condition(pod, "Ready").get("status", "True") == "True" else "is not ready"
+
+
+def _statuses(pod: Object) -> list[Object]:
+    status = dig(pod, "status", default={})
+    started = [item for item in status.get("initContainerStatuses") or () if not item.get("ready")]
+    return started + (status.get("containerStatuses") or [])
+
+
+def _condition(pod: Object, kind: str) -> Object:
+    return next((c for c in dig(pod, "status", "conditions", default=()) if c["type"] == kind), {})
+
+
+def _quote(text: str | None) -> str:
+    """Somebody else's words: on one line, not too many of them, without a full stop of their own."""
+    words = " ".join((text or "").split()).rstrip(".")
+    return words if len(words) <= _LONGEST_QUOTE else words[: _LONGEST_QUOTE - 3] + "..."
+
+
+def _colon(text: str | None) -> str:
+    return f": {_quote(text)}" if text else ""
+
+
+# --- room on nodes and in queues, pure -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Load:
+    """Equal pods that still want a node: what each requests, where it may run, and how many there are."""
+
+    spec: Object
+    each: Amounts
+    count: int
+
+
+def requests(spec: Object) -> Amounts:
+    """What a pod with this spec takes of a node: its containers and sidecars, or more for an init container."""
+    steady: Amounts = {}
+    peak: Amounts = {}
+    for container in spec.get("containers") or ():
+        _add(steady, _container_requests(container), 1)
+    for container in spec.get("initContainers") or ():
+        own = _container_requests(container)
+        if container.get("restartPolicy") == "Always":
+            _add(steady, own, 1)
+        else:
+            peak = {name: max(peak.get(name, Decimal(0)), own.get(name, Decimal(0))) for name in {*peak, *own}}
+    total = {name: max(steady.get(name, Decimal(0)), peak.get(name, Decimal(0))) for name in {*steady, *peak}}
+    _add(total, _amounts(spec.get("overhead")), 1)
+    return total
+
+
+def _container_requests(container: Object) -> Amounts:
+    resources = container.get("resources") or {}
+    return _amounts({**(resources.get("limits") or {}), **(resources.get("requests") or {})})
+
+
+def _amounts(resources: t.Mapping[str, t.Any] | None) -> Amounts:
+    return {name: quantity(value) for name, value in (resources or {}).items()}
+
+
+def _add(total: Amounts, more: Amounts, times: int) -> None:
+    for name, amount in more.items():
+        total[name] = total.get(name, Decimal(0)) + amount * times
+
+
+def _loads(gang: Gang, evidence: Evidence) -> list[_Load]:
+    """The pods that the gang still needs on nodes: first those that exist, then those that its templates would make."""
+    specs = [
+        pod["spec"]
+        for pod in (evidence.pods.get(member.name) for member in gang.members if not member.node)
+        if pod is not None
+    ]
+    for template, count in _job_templates(gang) if gang.kind == "Job" else _lws_templates(gang):
+        specs += [template] * count
+    counted: dict[str, _Load] = {}
+    for spec in specs[: max(0, gang.needed - gang.bound)]:
+        key = repr([sorted(requests(spec).items()), spec.get("nodeSelector"), spec.get("tolerations")])
+        known = counted.get(key)
+        counted[key] = _Load(spec, requests(spec), known.count + 1 if known else 1)
+    return list(counted.values())
+
+
+def _job_templates(gang: Gang) -> list[tuple[Object, int]]:
+    """Per task, the template and the number of pods that it has not made."""
+    templates = []
+    for task in dig(gang.owner, "spec", "tasks", default=()):
+        have = gang.tasks[task["name"]]
+        templates.append((dig(task, "template", "spec", default={}), max(0, have["replicas"] - have["pods"])))
+    return templates
+
+
+def _lws_templates(gang: Gang) -> list[tuple[Object, int]]:
+    template = dig(gang.owner, "spec", "leaderWorkerTemplate")
+    if not template:
+        return []
+    worker = dig(template, "workerTemplate", "spec", default={})
+    leader = dig(template, "leaderTemplate", "spec", default=worker)
+    have = len(gang.members)
+    return [(leader, 0 if have else 1), (worker, max(0, gang.size - max(1, have)))]
+
+
+def _shortage(gang: Gang, evidence: Evidence) -> t.Iterator[str]:
+    """What is wanted, in numbers, against what is free on the nodes that would take these pods."""
+    if evidence.nodes is None or evidence.used is None:
+        yield from evidence.unread
+        return
+    for load in _loads(gang, evidence):
+        taking = [node for node in evidence.nodes if not obstacle(node, load.spec)]
+        if not taking:
+            yield _nowhere(load, evidence.nodes)
+            continue
+        free = {node["metadata"]["name"]: _free(node, evidence.used) for node in taking}
+        short = list(_short(load, free))
+        yield from short or _crowded(load, free)
+
+
+def _free(node: Object, used: t.Mapping[str, Amounts]) -> Amounts:
+    free = _amounts(dig(node, "status", "allocatable", default={}))
+    _add(free, used.get(node["metadata"]["name"], {}), -1)
+    return free
+
+
+def _short(load: _Load, free: t.Mapping[str, Amounts]) -> t.Iterator[str]:
+    """Resources of which the nodes together, or the roomiest of them, have too little."""
+    for name, each in sorted(load.each.items(), key=lambda item: ("/" not in item[0], item[0])):
+        left = {node: max(Decimal(0), amounts.get(name, Decimal(0))) for node, amounts in free.items()}
+        roomiest = max(left, key=lambda node: left[node])
+        wanted = each * load.count
+        if wanted > sum(left.values()):
+            per_pod = f" ({load.count} pods, {_plain(name, each)} each)" if load.count > 1 else ""
+            all_left = _plain(name, sum(left.values(), Decimal(0)))
+            yield f"needs {_plain(name, wanted)} {name}{per_pod}, {all_left} free on {_nodes(len(left))}"
+        elif each > left[roomiest]:
+            most = _plain(name, left[roomiest])
+            yield f"needs {_plain(name, each)} {name} per pod, largest free {most} on {roomiest}"
+
+
+def _crowded(load: _Load, free: t.Mapping[str, Amounts]) -> t.Iterator[str]:
+    """Enough in all, yet in the wrong pieces: how many of the pods find a node."""
+    wanted = {name: each for name, each in load.each.items() if each > 0}
+    room = 0
+    for left in free.values():
+        fits = [int(max(Decimal(0), left.get(name, Decimal(0))) // each) for name, each in wanted.items()]
+        room += min(fits, default=load.count)
+    if room < load.count:
+        each = ", ".join(f"{_plain(name, amount)} {name}" for name, amount in sorted(wanted.items()))
+        yield f"{_nodes(len(free))} have room for {room} of {load.count} pods ({each} each)"
+
+
+def _nowhere(load: _Load, nodes: t.Sequence[Object]) -> str:
+    if not nodes:
+        return "the cluster has no node"
+    why = Counter(obstacle(node, load.spec) for node in nodes)
+    return f"no node takes {load.count} of its pods: " + ", ".join(f"{n} {text}" for text, n in why.most_common())
+
+
+def obstacle(node: Object, spec: Object) -> str:
+    """Why a node would not take a pod however empty it is; empty when it would."""
+    if dig(node, "spec", "unschedulable"):
+        return "cordoned"
+    ready = next((c for c in dig(node, "status", "conditions", default=()) if c["type"] == "Ready"), {"status": "True"})
+    if ready["status"] != "True":
+        return "not ready"
+    labels = dig(node, "metadata", "labels", default={})
+    for key, value in (spec.get("nodeSelector") or {}).items():
+        if labels.get(key) != value:
+            return f"without label {key}={value}"
+    for taint in dig(node, "spec", "taints", default=()):
+        tolerated = any(_tolerates(toleration, taint) for toleration in spec.get("tolerations") or ())
+        if taint["effect"] != "PreferNoSchedule" and not tolerated:
+            return f"with taint {taint['key']}"
+    return ""
+
+
+def _tolerates(toleration: Object, taint: Object) -> bool:
+    if toleration.get("effect") and toleration["effect"] != taint["effect"]:
+        return False
+    if toleration.get("operator") == "Exists":
+        return toleration.get("key") in (None, "", taint["key"])
+    return toleration.get("key") == taint["key"] and toleration.get("value", "") == taint.get("value", "")
+
+
+def _queue(gang: Gang, gatekeepers: Gatekeepers) -> t.Iterator[str]:
+    """Name the queue even where it is not to blame, so that nobody has to look it up; refusals name it already."""
+    state = dig(gatekeepers.queues.get(gang.queue), "status", "state", default="")
+    if gang.queue and state not in ("Closed", "Closing"):
+        yield f"queue {gang.queue} is {state}" if state else f"queue {gang.queue}"
+
+
+def _queue_limits(gang: Gang, evidence: Evidence) -> t.Iterator[str]:
+    """Queues, from the gang's own up to the root, whose capability is too small for it."""
+    wanted: Amounts = {}
+    for load in _loads(gang, evidence):
+        _add(wanted, load.each, load.count)
+    name = gang.queue
+    while name:
+        queue = evidence.gatekeepers.queues.get(name)
+        limit, taken = _amounts(dig(queue, "spec", "capability")), _amounts(dig(queue, "status", "allocated"))
+        for resource in sorted(limit.keys() & wanted.keys()):
+            if taken.get(resource, Decimal(0)) + wanted[resource] > limit[resource]:
+                amounts = [_plain(resource, amount) for amount in (limit[resource], taken.get(resource, Decimal(0)))]
+                yield f"queue {name} may use {amounts[0]} {resource}, {amounts[1]} in use"
+        name = dig(queue, "spec", "parent", default="")
+
+
+def _nodes(count: int) -> str:
+    return f"{count} node{'' if count == 1 else 's'}"
+
+
+def _plain(resource: str, amount: Decimal) -> str:
+    """An amount for people: bytes in binary units, everything else as a plain number."""
+    if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
+        for unit, size in (("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20)):
+            if amount >= size:
+                return f"{amount / size:.4g}{unit}"
+    return f"{amount.normalize():f}"

@@ -1,0 +1,638 @@
+# Copyright: (c) 2026, kubegang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to kubegang.core: may change in any release.
+
+"""A gang: a PodGroup and the pods that name it. One concept for Volcano Jobs (one gang) and LWS (one gang per replica).
+
+``read`` takes one cheap look, ``judge`` says what it means. Judging is pure, and no phase is proof: Volcano's Running
+counts failed pods, the Available condition of LWS can be stale, and conditions of a PodGroup are never cleared.
+What counts are pods of the current object that run, on nodes, ready, at the same moment.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections import Counter
+from dataclasses import dataclass, field
+
+from ansible_collections.kubegang.core.plugins.module_utils._cluster import (
+    JOB,
+    LWS,
+    NAMESPACE,
+    NODE,
+    POD,
+    PODGROUP,
+    Cluster,
+    Row,
+)
+from ansible_collections.kubegang.core.plugins.module_utils._errors import ApiError, GangError
+from ansible_collections.kubegang.core.plugins.module_utils._wait import Outcome, Source
+
+GROUP_NAME = "scheduling.k8s.io/group-name"
+JOB_NAME = "volcano.sh/job-name"
+TASK_NAME = "volcano.sh/task-spec"
+LWS_NAME = "leaderworkerset.sigs.k8s.io/name"
+LWS_GROUP = "leaderworkerset.sigs.k8s.io/group-index"
+LWS_SIZE = "leaderworkerset.sigs.k8s.io/size"
+
+KINDS = {kind.kind: kind for kind in (JOB, LWS, PODGROUP)}
+# The options of the doc fragment kubegang.core._target.
+TARGET_SPEC: dict[str, t.Any] = {
+    "kind": {"type": "str", "choices": list(KINDS)},
+    "name": {"type": "str"},
+    "namespace": {"type": "str", "default": "default"},
+    "label_selectors": {"type": "list", "elements": "str"},
+}
+TARGET_EXCLUSIVE = [("name", "label_selectors")]
+# The end of a Job, as far as an assertion is concerned; an Aborted one starts again only when somebody resumes it.
+_DEAD = frozenset(("Failed", "Aborted", "Terminated"))
+
+Object = dict[str, t.Any]
+
+
+@dataclass(frozen=True)
+class Target:
+    """Which gangs are meant: those of one object, of all objects with these labels, or of a whole namespace.
+
+    An empty ``kind`` means every kind.
+    """
+
+    kind: str
+    namespace: str
+    name: str = ""
+    labels: str = ""
+
+    @classmethod
+    def of(cls, params: dict[str, t.Any]) -> Target:
+        """What the options of ``TARGET_SPEC`` name."""
+        kind = params["kind"] or ("Job" if params["name"] else "")
+        return cls(kind, params["namespace"], params["name"] or "", ",".join(params["label_selectors"] or ()))
+
+    def __str__(self) -> str:
+        if self.name:
+            return f"{self.kind} {self.namespace}/{self.name}"
+        labelled = f" with labels {self.labels}" if self.labels else ""
+        return f"{self.kind or 'gang'}{labelled} in namespace {self.namespace}"
+
+    @property
+    def pods(self) -> str:
+        """The label selector that every pod of these gangs matches; empty where only reading all of them will do."""
+        label = {"Job": JOB_NAME, "LeaderWorkerSet": LWS_NAME}.get(self.kind)
+        return f"{label}={self.name}" if label and self.name else ""
+
+    @property
+    def sources(self) -> list[Source]:
+        """What to listen to. PodGroups change at every turn of the scheduler: they wake only if nothing else can."""
+        pods = Source(POD, self.namespace, labels=self.pods)
+        if self.pods:
+            return [pods, Source(KINDS[self.kind], self.namespace, fields=f"metadata.name={self.name}")]
+        return [pods, Source(PODGROUP, self.namespace)]
+
+
+@dataclass(frozen=True)
+class Member:
+    """A pod of a gang, from its row in the Table form.
+
+    Attributes:
+        status: the word that ``kubectl get pods`` prints.
+        ended: ``Succeeded``, ``Failed`` or empty.
+        ready: whether each of its containers is ready.
+        leaving: whether it is being deleted. Such a pod counts for nothing.
+    """
+
+    name: str
+    node: str = ""
+    status: str = ""
+    ended: str = ""
+    ready: bool = False
+    leaving: bool = False
+    task: str = ""
+
+    @property
+    def bound(self) -> bool:
+        return bool(self.node) and not self.leaving
+
+    @property
+    def running(self) -> bool:
+        return self.status in ("Running", "NotReady") and not self.ended and not self.leaving
+
+    @classmethod
+    def of(cls, row: Row) -> Member:
+        ready, _slash, containers = str(row.cells["ready"]).partition("/")
+        node = row.cells["node"]
+        return cls(
+            name=row.metadata["name"],
+            node="" if node == "<none>" else node,
+            status=row.cells["status"],
+            ended=row.ended,
+            ready=row.cells["status"] == "Running" and ready == containers,
+            leaving="deletionTimestamp" in row.metadata,
+            task=row.metadata.get("labels", {}).get(TASK_NAME, ""),
+        )
+
+
+@dataclass(frozen=True)
+class Gang:
+    """Pods that run together or not at all.
+
+    Attributes:
+        kind: what it was made for: Job, LeaderWorkerSet, or PodGroup when it stands for itself.
+        workload: name of the Job or LeaderWorkerSet that it belongs to; empty for a PodGroup of its own.
+        owner: that object, where it was read.
+        podgroup: the PodGroup; None before it is made, and between the lives of an LWS group.
+        size: how many pods an LWS group has; 0 for other gangs, whose PodGroup says how many they need.
+    """
+
+    name: str
+    namespace: str
+    kind: str
+    members: t.Sequence[Member] = ()
+    podgroup: Object | None = None
+    workload: str = ""
+    owner: Object | None = None
+    size: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def dead(self) -> bool:
+        return self.job_phase in _DEAD
+
+    @property
+    def phase(self) -> str:
+        """Phase of the PodGroup; empty as long as no scheduler has looked at it."""
+        return dig(self.podgroup, "status", "phase", default="")
+
+    @property
+    def job_phase(self) -> str:
+        return dig(self.owner, "status", "state", "phase", default="") if self.kind == "Job" else ""
+
+    @property
+    def queue(self) -> str:
+        return dig(self.podgroup or self.owner, "spec", "queue", default="")
+
+    @property
+    def min_member(self) -> int:
+        from_owner = dig(self.owner, "spec", "minAvailable", default=self.size)
+        return dig(self.podgroup, "spec", "minMember", default=from_owner)
+
+    @property
+    def needed(self) -> int:
+        """How many pods must run. LWS with LeaderReady lowers minMember to 1, yet what its users want is the group."""
+        return max(self.min_member, self.size)
+
+    @property
+    def bound(self) -> int:
+        return sum(member.bound for member in self.members)
+
+    @property
+    def running(self) -> int:
+        return sum(member.running for member in self.members)
+
+    @property
+    def ready(self) -> int:
+        return sum(member.running and member.ready for member in self.members)
+
+    @property
+    def succeeded(self) -> int:
+        return sum(member.ended == "Succeeded" for member in self.members)
+
+    @property
+    def failed(self) -> int:
+        return sum(member.ended == "Failed" for member in self.members)
+
+    @property
+    def finished(self) -> bool:
+        if self.kind == "Job":
+            return self.job_phase == "Completed"
+        return bool(self.members) and self.succeeded == len(self.members)
+
+    @property
+    def whole(self) -> bool:
+        """Enough of its pods run and are ready, or have done their work while others still run."""
+        return self.ready > 0 and self.ready + self.succeeded >= self.needed
+
+    @property
+    def tasks(self) -> dict[str, dict[str, int]]:
+        """Per task of a Volcano Job: what it wants and what it has."""
+        return {task["name"]: self._task(task) for task in dig(self.owner, "spec", "tasks", default=())}
+
+    def _task(self, task: Object) -> dict[str, int]:
+        members = [member for member in self.members if member.task == task["name"]]
+        replicas = task.get("replicas", 1)
+        return {
+            "replicas": replicas,
+            "min_available": task.get("minAvailable", replicas),
+            "pods": len(members),
+            "running": sum(member.running for member in members),
+            "ready": sum(member.running and member.ready for member in members),
+            "succeeded": sum(member.ended == "Succeeded" for member in members),
+            "failed": sum(member.ended == "Failed" for member in members),
+        }
+
+    @property
+    def facts(self) -> dict[str, t.Any]:
+        """What the modules return of it, members apart."""
+        return {
+            "name": self.name,
+            "namespace": self.namespace,
+            "kind": self.kind,
+            "workload": self.workload,
+            "workload_phase": self.job_phase,
+            "podgroup": dig(self.podgroup, "metadata", "name", default=""),
+            "queue": self.queue,
+            "phase": self.phase,
+            "min_member": self.min_member,
+            "needed": self.needed,
+            "pods": len(self.members),
+            "bound": self.bound,
+            "running": self.running,
+            "ready": self.ready,
+            "succeeded": self.succeeded,
+            "failed": self.failed,
+            "nodes": sorted({member.node for member in self.members if member.bound}),
+            "tasks": self.tasks,
+        }
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One look.
+
+    Attributes:
+        found: whether the target is there at all, gangs or not.
+        nodes: the labels of each node, where they were asked for.
+    """
+
+    target: Target
+    found: bool
+    gangs: t.Sequence[Gang] = ()
+    nodes: t.Mapping[str, t.Mapping[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What is to be true of every gang; the options of ``gang_assert`` explain each."""
+
+    state: str = "running"
+    require_ready: bool = True
+    every_task_minimum: bool = False
+    accept_finished: bool = False
+    distinct_nodes: bool = False
+    same_topology: str = ""
+    queue: str = ""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why one gang is not as expected, and whether waiting longer is of no use."""
+
+    text: str
+    final: bool = False
+
+
+def dig(obj: t.Any, *path: str, default: t.Any = None) -> t.Any:
+    """The value at a path of keys, or the default when any step is missing or null."""
+    for key in path:
+        obj = (obj or {}).get(key)
+    return default if obj is None else obj
+
+
+def natural(name: str) -> list[t.Any]:
+    """A sorting key under which worker-2 comes before worker-10."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def read(cluster: Cluster, target: Target, *, node_labels: bool = False) -> Snapshot:
+    """One fresh look: the workload, its PodGroups and one table of pods, however many pods there are."""
+    found, gangs = (_READERS[target.kind] if target.name else _read_many)(cluster, target)
+    nodes = {row.metadata["name"]: row.metadata.get("labels", {}) for row in cluster.table(NODE)} if node_labels else {}
+    return Snapshot(target, found, gangs, nodes)
+
+
+def _read_job(cluster: Cluster, target: Target) -> tuple[bool, list[Gang]]:
+    job = cluster.get(JOB, target.name, target.namespace)
+    if job is None:
+        return False, []
+    podgroup = cluster.get(PODGROUP, _podgroup_name(job), target.namespace)
+    return True, [job_gang(job, podgroup, cluster.table(POD, target.namespace, labels=target.pods))]
+
+
+def _read_lws(cluster: Cluster, target: Target) -> tuple[bool, list[Gang]]:
+    lws = cluster.get(LWS, target.name, target.namespace)
+    if lws is None:
+        return False, []
+    podgroups = cluster.list(PODGROUP, target.namespace, labels=target.pods)
+    return True, lws_gangs(lws, podgroups, cluster.table(POD, target.namespace, labels=target.pods))
+
+
+def _read_podgroup(cluster: Cluster, target: Target) -> tuple[bool, list[Gang]]:
+    """A PodGroup that was made for a Job or an LWS is read with it: its end, its size and its tasks are known there."""
+    podgroup = cluster.get(PODGROUP, target.name, target.namespace)
+    if podgroup is None:
+        return False, []
+    kind, workload = _workload(podgroup)
+    if kind:
+        _found, gangs = _READERS[kind](cluster, Target(kind, target.namespace, workload))
+        gangs = _only(gangs, [podgroup])
+        if gangs:
+            return True, gangs
+    return True, [podgroup_gang(podgroup, cluster.table(POD, target.namespace))]
+
+
+_READERS = {"Job": _read_job, "LeaderWorkerSet": _read_lws, "PodGroup": _read_podgroup}
+
+
+def _read_many(cluster: Cluster, target: Target) -> tuple[bool, list[Gang]]:
+    """The gangs of all objects of the target's kind with its labels; of every kind when it names none."""
+    namespace, kind = target.namespace, target.kind
+    podgroups = cluster.list(PODGROUP, namespace)
+    rows = cluster.table(POD, namespace)
+    wanted = cluster.list(PODGROUP, namespace, labels=target.labels) if target.labels else podgroups
+    labels = "" if kind == "PodGroup" else target.labels
+    gangs: list[Gang] = []
+    if kind != "LeaderWorkerSet":
+        by_name = {podgroup["metadata"]["name"]: podgroup for podgroup in podgroups}
+        jobs = cluster.list(JOB, namespace, labels=labels)
+        gangs += [job_gang(job, by_name.get(_podgroup_name(job)), rows) for job in jobs]
+    # Not every cluster has LWS: where no pod is of it, its API is read only when it was asked for.
+    if kind == "LeaderWorkerSet" or (kind != "Job" and any(LWS_NAME in _labels(row) for row in rows)):
+        for lws in cluster.list(LWS, namespace, labels=labels):
+            gangs += lws_gangs(lws, podgroups, rows)
+    if kind in ("", "PodGroup"):
+        known = {dig(gang.podgroup, "metadata", "uid") for gang in gangs}
+        alone = [podgroup_gang(group, rows) for group in wanted if group["metadata"]["uid"] not in known]
+        gangs = (_only(gangs, wanted) if kind else gangs) + alone
+    return bool(gangs), gangs
+
+
+def _only(gangs: t.Iterable[Gang], podgroups: t.Iterable[Object]) -> list[Gang]:
+    wanted = {podgroup["metadata"]["uid"] for podgroup in podgroups}
+    return [gang for gang in gangs if dig(gang.podgroup, "metadata", "uid") in wanted]
+
+
+def require_namespace(cluster: Cluster, target: Target) -> None:
+    """Say that the namespace is missing rather than wait for something in it.
+
+    Raises:
+        GangError: it is.
+    """
+    try:
+        namespace = cluster.get(NAMESPACE, target.namespace)
+    except ApiError as error:
+        if error.status == 403:
+            return  # These credentials see into namespaces, but not which there are.
+        raise
+    if namespace is None:
+        raise GangError(f"{target} cannot be found: namespace {target.namespace} does not exist in {cluster.name}")
+
+
+# --- from objects to gangs, pure -------------------------------------------------------------------------------------
+
+
+def job_gang(job: Object, podgroup: Object | None, rows: t.Iterable[Row]) -> Gang:
+    """The one gang of a Volcano Job."""
+    metadata = job["metadata"]
+    mine = [row for row in rows if _labels(row).get(JOB_NAME) == metadata["name"] and _made_by(job, row)]
+    return Gang(
+        name=metadata["name"],
+        namespace=metadata["namespace"],
+        kind="Job",
+        members=_members(mine),
+        podgroup=podgroup,
+        workload=metadata["name"],
+        owner=job,
+    )
+
+
+def lws_gangs(lws: Object, podgroups: t.Iterable[Object], rows: t.Iterable[Row]) -> list[Gang]:
+    """The gangs of a LeaderWorkerSet, one per wanted replica, whether it has pods yet or not.
+
+    Surplus groups (of a rolling update, or on their way out) are nobody's expectation and left out.
+    """
+    metadata = lws["metadata"]
+    # Pods and LWS are linked by two StatefulSets; that none of its pods is older than an object tells its lives apart.
+    mine = [
+        row
+        for row in rows
+        if _labels(row).get(LWS_NAME) == metadata["name"]
+        and row.metadata.get("creationTimestamp", "") >= metadata.get("creationTimestamp", "")
+    ]
+    groups = [group for group in podgroups if dig(group, "metadata", "labels", LWS_NAME) == metadata["name"]]
+    replicas = dig(lws, "spec", "replicas", default=1)
+    return [_lws_gang(lws, index, groups, mine) for index in range(replicas)]
+
+
+def _lws_gang(lws: Object, index: int, podgroups: list[Object], rows: list[Row]) -> Gang:
+    mine = [row for row in rows if _labels(row).get(LWS_GROUP) == str(index)]
+    named = {dig(row.metadata, "annotations", GROUP_NAME) for row in mine}
+    sizes = {dig(row.metadata, "annotations", LWS_SIZE) for row in mine} - {None}
+    metadata = lws["metadata"]
+    return Gang(
+        name=f"{metadata['name']}-{index}",
+        namespace=metadata["namespace"],
+        kind="LeaderWorkerSet",
+        members=_members(mine),
+        podgroup=next((group for group in podgroups if group["metadata"]["name"] in named), None),
+        workload=metadata["name"],
+        owner=lws,
+        # While a new size is rolled out, each group has the size that its own pods were made with.
+        size=int(max(sizes, key=int)) if sizes else dig(lws, "spec", "leaderWorkerTemplate", "size", default=1),
+    )
+
+
+def podgroup_gang(podgroup: Object, rows: t.Iterable[Row]) -> Gang:
+    """The gang of a PodGroup that no Job and no LWS of today accounts for."""
+    metadata = podgroup["metadata"]
+    mine = [row for row in rows if dig(row.metadata, "annotations", GROUP_NAME) == metadata["name"]]
+    return Gang(
+        name=metadata["name"],
+        namespace=metadata["namespace"],
+        kind="PodGroup",
+        members=_members(mine),
+        podgroup=podgroup,
+        workload=_workload(podgroup)[1],
+    )
+
+
+def _workload(podgroup: Object) -> tuple[str, str]:
+    """Kind and name of what a PodGroup was made for; two empty words when it stands for itself."""
+    lws = dig(podgroup, "metadata", "labels", LWS_NAME)
+    if lws:
+        return "LeaderWorkerSet", lws
+    for owner in dig(podgroup, "metadata", "ownerReferences", default=()):
+        if (owner["kind"], owner["apiVersion"].partition("/")[0]) == (JOB.kind, JOB.group):
+            return "Job", owner["name"]
+    return "", ""
+
+
+def _podgroup_name(job: Object) -> str:
+    return f"{job['metadata']['name']}-{job['metadata'].get('uid')}"
+
+
+def _made_by(job: Object, row: Row) -> bool:
+    """Whether a pod is of this very Job: its name alone may stand for an earlier one, whose pods are still leaving."""
+    controllers = [owner for owner in row.metadata.get("ownerReferences", ()) if owner.get("controller")]
+    if controllers:
+        return controllers[0]["uid"] == job["metadata"].get("uid")
+    return dig(row.metadata, "annotations", GROUP_NAME, default=_podgroup_name(job)) == _podgroup_name(job)
+
+
+def _labels(row: Row) -> dict[str, str]:
+    return row.metadata.get("labels", {})
+
+
+def _members(rows: t.Iterable[Row]) -> tuple[Member, ...]:
+    return tuple(sorted(map(Member.of, rows), key=lambda member: natural(member.name)))
+
+
+# --- judging, pure ---------------------------------------------------------------------------------------------------
+
+
+def judge(snapshot: Snapshot, expectation: Expectation) -> Outcome:
+    """Whether every gang of the target is as expected. Nothing there is never what was expected."""
+    if not snapshot.gangs:
+        return Outcome(False, reasons=[nothing_there(snapshot)])
+    found = [(gang, problem) for gang in snapshot.gangs for problem in problems(gang, expectation, snapshot.nodes)]
+    return Outcome(
+        satisfied=not found,
+        final=any(problem.final for _gang, problem in found),
+        reasons=[f"gang {gang}: {problem.text}" for gang, problem in found],
+    )
+
+
+def nothing_there(snapshot: Snapshot) -> str:
+    if snapshot.found:
+        return f"{snapshot.target} has no gang: its replicas are 0"
+    return f"{snapshot.target} not found" if snapshot.target.name else f"no {snapshot.target}"
+
+
+def problems(
+    gang: Gang, expectation: Expectation, nodes: t.Mapping[str, t.Mapping[str, str]] | None = None
+) -> list[Problem]:
+    """Everything about one gang that is not as expected."""
+    if gang.dead:
+        return [Problem(_death(gang), final=True)]
+    found = _STATES[expectation.state](gang, expectation)
+    if expectation.queue and gang.queue and gang.queue != expectation.queue:
+        # A PodGroup stays in the queue that it was made for.
+        found.append(Problem(f"it is in queue {gang.queue}, not in {expectation.queue}", final=True))
+    if expectation.state == "running" and not found and not gang.finished:
+        # Pods never move: whatever is wrong with where they run stays wrong.
+        found += [Problem(text, final=True) for text in _misplaced(gang, expectation, nodes or {})]
+    return found
+
+
+def _death(gang: Gang) -> str:
+    said = dig(gang.owner, "status", "state", "message") or dig(gang.owner, "status", "state", "reason")
+    counters = dig(gang.owner, "status", default={})
+    counted = f"{counters.get('succeeded', 0)} pods succeeded, {counters.get('failed', 0)} failed"
+    return f"Job is {gang.job_phase}{f' ({said})' if said else ''}: {counted}"
+
+
+def _running(gang: Gang, expectation: Expectation) -> list[Problem]:
+    if gang.finished:
+        done = Problem("it has completed; accept_finished=true takes that for success", final=True)
+        return [] if expectation.accept_finished else [done]
+    alive = gang.ready if expectation.require_ready else gang.running
+    if alive == 0 or alive + gang.succeeded < gang.needed:
+        return [Problem(short_of(gang, expectation.require_ready))]
+    if gang.kind == "Job" and gang.job_phase != "Running":
+        return [Problem(f"enough pods run, yet the Job is {gang.job_phase or 'not known to its controller'}")]
+    if gang.kind == "LeaderWorkerSet" and _unobserved(gang.owner):
+        return [Problem("the LWS controller has not yet acted on the latest change of the LeaderWorkerSet")]
+    return _short_tasks(gang, expectation) if expectation.every_task_minimum else []
+
+
+def short_of(gang: Gang, require_ready: bool = True) -> str:
+    """How far a gang has come, in the words of the first step that it is short of."""
+    if gang.bound < gang.needed:
+        return f"{gang.bound} of {gang.needed} pods bound"
+    if require_ready and gang.running + gang.succeeded >= gang.needed and gang.running:
+        return f"{gang.ready} of {gang.needed} pods ready"
+    return f"{gang.running} of {gang.needed} pods running"
+
+
+def _unobserved(lws: Object | None) -> bool:
+    generation = dig(lws, "metadata", "generation", default=0)
+    return dig(lws, "status", "observedGeneration", default=generation) < generation
+
+
+def _short_tasks(gang: Gang, expectation: Expectation) -> list[Problem]:
+    counter = "ready" if expectation.require_ready else "running"
+    return [
+        Problem(f"task {name}: {task[counter]} of its minimum of {task['min_available']} pods {counter}")
+        for name, task in gang.tasks.items()
+        if task[counter] + task["succeeded"] < task["min_available"]
+    ]
+
+
+def _completed(gang: Gang, _expectation: Expectation) -> list[Problem]:
+    if gang.kind == "LeaderWorkerSet":
+        return [Problem("a LeaderWorkerSet never completes: its pods are restarted", final=True)]
+    if gang.kind == "Job" and gang.finished:
+        # Its pods may be gone by now, so its own counter has to do; a Command can complete a Job that did nothing.
+        worked = dig(gang.owner, "status", "succeeded", default=0) > 0
+        return [] if worked else [Problem("the Job is Completed, but none of its pods succeeded", final=True)]
+    if gang.finished and gang.succeeded >= gang.needed:
+        return []
+    phase = f"the Job is {gang.job_phase}: " if gang.job_phase else ""
+    failed = f", {gang.failed} failed" if gang.failed else ""
+    return [Problem(f"{phase}{gang.succeeded} of {gang.needed} pods succeeded{failed}")]
+
+
+def _held(gang: Gang, _expectation: Expectation) -> list[Problem]:
+    """A held gang waits: it is known to a scheduler, and none of its pods has a node."""
+    if gang.finished:
+        return [Problem("it is not held, it has completed", final=True)]
+    if gang.bound:
+        members = [f"{member.name} on {member.node}" for member in gang.members if member.bound]
+        return [Problem(f"it is not held: {gang.bound} of {gang.needed} pods bound ({some(members)})")]
+    if gang.podgroup is None:
+        return [Problem("it has no PodGroup yet, so that nobody can be said to hold it")]
+    if not gang.phase:
+        return [Problem("no scheduler has looked at its PodGroup, so that nobody can be said to hold it")]
+    return []
+
+
+_STATES: dict[str, t.Callable[[Gang, Expectation], list[Problem]]] = {
+    "running": _running,
+    "completed": _completed,
+    "held": _held,
+}
+
+
+def _misplaced(gang: Gang, expectation: Expectation, nodes: t.Mapping[str, t.Mapping[str, str]]) -> t.Iterator[str]:
+    running = [member for member in gang.members if member.running]
+    if expectation.distinct_nodes:
+        for node, count in Counter(member.node for member in running).items():
+            if count > 1:
+                sharing = [member.name for member in running if member.node == node]
+                yield f"{count} pods share node {node} ({some(sharing)})"
+    if expectation.same_topology:
+        yield from _spread(running, expectation.same_topology, nodes)
+
+
+def _spread(running: list[Member], label: str, nodes: t.Mapping[str, t.Mapping[str, str]]) -> t.Iterator[str]:
+    bare = sorted({member.node for member in running if label not in nodes.get(member.node, {})}, key=natural)
+    if bare:
+        yield f"no label {label} on {some(bare)}"
+        return
+    domains = Counter(nodes[member.node][label] for member in running)
+    if len(domains) > 1:
+        yield f"pods spread over {len(domains)} values of {label}: " + some(
+            [f"{domain} ({count})" for domain, count in domains.most_common()]
+        )
+
+
+def some(names: t.Sequence[str], shown: int = 3) -> str:
+    """A few names and the number of the rest, so that a gang of a thousand stays readable."""
+    rest = len(names) - shown
+    return ", ".join(names[:shown]) + (f" and {rest} more" if rest > 0 else "")
