@@ -260,6 +260,8 @@ class Cluster:
             "kind": "DeleteOptions",
             "propagationPolicy": "Background",
             "preconditions": {"uid": metadata["uid"]},
+            # With options in the body the server does not look at those in the URL.
+            "dryRun": ["All"] if self.dry_run else [],
         }
         namespace = metadata.get("namespace")
         self._call("DELETE", kind, namespace, metadata["name"], body=options, missing_is_none=True)
