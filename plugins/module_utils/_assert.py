@@ -97,10 +97,11 @@ def prove(
     if outcome.satisfied:
         return seen
     waited = round(time.monotonic() - began)
+    when = f", after {waited} s" if waited else ""
     why = _why(cluster, seen, expectation) if seen.gangs else list(outcome.reasons)
     told = ". ".join(why[:_GANGS_TOLD]) + _rest(len(why) - _GANGS_TOLD)
     raise GangError(
-        f"{told} (cluster {cluster.name}, after {waited} s)",
+        f"{told} (cluster {cluster.name}{when})",
         changed=changed,
         gangs=[gang.facts for gang in seen.gangs],
         reasons=why,

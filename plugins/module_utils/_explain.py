@@ -12,6 +12,7 @@ events), once, when there is something to explain. ``explain`` and ``refusals`` 
 
 from __future__ import annotations
 
+import re
 import typing as t
 from collections import Counter
 from dataclasses import dataclass, field
@@ -43,7 +44,8 @@ _SCHEDULER_FLAG = "--scheduler-name="
 # A reason that many members share is told once; further reasons than this are only counted.
 _REASONS_SHOWN = 3
 _LONGEST_QUOTE = 200
-_PENDING_EVENTS = ("Unschedulable", "PodGroupPending", "FailedScheduling")
+# FailedMount, FailedCreate, PodGroupError; not FailedScheduling, which conditions tell better.
+_FAILED = re.compile(r"^Failed(?!Scheduling)|Error$")
 _UNFINISHED = "status.phase!=Succeeded,status.phase!=Failed"
 
 
@@ -240,11 +242,11 @@ def _absent(gang: Gang, evidence: Evidence) -> t.Iterator[str]:
 
 
 def _warning(events: t.Iterable[Object], names: t.Collection[str]) -> str:
-    """The latest warning about one of these objects that says more than that the gang is pending."""
+    """The latest warning that something failed for one of these objects, its scheduling apart."""
     telling = [
         event
         for event in events
-        if dig(event, "involvedObject", "name") in names and event.get("reason") not in _PENDING_EVENTS
+        if dig(event, "involvedObject", "name") in names and _FAILED.search(event.get("reason") or "")
     ]
     if not telling:
         return ""
@@ -308,10 +310,15 @@ def _container_trouble(pod: Object) -> str:
         if dig(status, "lastState", "terminated"):
             return f"{_termination(status)}: {reason}, {status.get('restartCount', 0)} restarts"
         return f"container {status['name']}: {reason}{_colon(waiting.get('message'))}"
+    sidecars = {init["name"] for init in dig(pod, "spec", "initContainers", default=()) if _is_sidecar(init)}
     for status in dig(pod, "status", "initContainerStatuses", default=()):
-        if dig(status, "state", "running") is not None and not status.get("ready") and not status.get("started"):
+        if dig(status, "state", "running") is not None and status["name"] not in sidecars:
             return f"init container {status['name']} is still running"
     return ""
+
+
+def _is_sidecar(init_container: Object) -> bool:
+    return init_container.get("restartPolicy") == "Always"
 
 
 def _unscheduled(pod: Object) -> str:
@@ -324,15 +331,22 @@ def _unscheduled(pod: Object) -> str:
     if condition.get("reason") == "Schedulable":
         return "would fit, waits for the rest of the gang"
     if condition:
-        return _quote(condition.get("message") or condition.get("reason"))
-    return f"no scheduler has looked at it (schedulerName {dig(pod, 'spec', 'schedulerName', default='')})"
+        return _quote(_own_words(condition.get("message", ""))) or condition.get("reason", "has no node")
+    return f"not looked at by a scheduler (schedulerName {dig(pod, 'spec', 'schedulerName', default='')})"
+
+
+def _own_words(said: str) -> str:
+    """What Volcano says of a pod, without its count of the whole gang, which is told elsewhere."""
+    if not said.startswith("pod group is not ready"):
+        return said
+    _count, _of, origin = said.partition("Origin reason is ")
+    return origin.partition(": ")[2] or "unschedulable"
 
 
 def _slow_start(pod: Object, events: t.Iterable[Object]) -> str:
     if dig(pod, "status", "phase") != "Pending":
         return ""
-    warning = _warning(events, {pod["metadata"]["name"]})
-    return warning or f"its containers are not started yet on {pod['spec']['nodeName']}"
+    return _warning(events, {pod["metadata"]["name"]}) or "its containers have not started yet"
 
 
 def _not_ready(pod: Object) -> str:
@@ -382,7 +396,7 @@ def requests(spec: Object) -> Amounts:
         _add(steady, _container_requests(container), 1)
     for container in spec.get("initContainers") or ():
         own = _container_requests(container)
-        if container.get("restartPolicy") == "Always":
+        if _is_sidecar(container):
             _add(steady, own, 1)
         else:
             peak = {name: max(peak.get(name, Decimal(0)), own.get(name, Decimal(0))) for name in {*peak, *own}}
@@ -447,29 +461,52 @@ def _shortage(gang: Gang, evidence: Evidence) -> t.Iterator[str]:
         yield from evidence.unread
         return
     for load in _loads(gang, evidence):
-        taking = [node for node in evidence.nodes if not obstacle(node, load.spec)]
+        offering = [node for node in evidence.nodes if _offers(node, load.each)]
+        if not offering:
+            yield from _too_large(load, evidence.nodes)
+            continue
+        taking = [node for node in offering if not obstacle(node, load.spec)]
         if not taking:
-            yield _nowhere(load, evidence.nodes)
+            yield _nowhere(load, offering)
             continue
         free = {node["metadata"]["name"]: _free(node, evidence.used) for node in taking}
         short = list(_short(load, free))
         yield from short or _crowded(load, free)
 
 
+def _offers(node: Object, wanted: Amounts) -> bool:
+    """Whether a node, empty, would have enough of everything for one pod."""
+    has = _allocatable(node)
+    return all(has.get(name, Decimal(0)) >= amount for name, amount in wanted.items())
+
+
+def _too_large(load: _Load, nodes: t.Sequence[Object]) -> t.Iterator[str]:
+    """Of which resource no node has enough even for one pod."""
+    for name, each in _scarce_first(load.each):
+        most = max((_allocatable(node).get(name, Decimal(0)) for node in nodes), default=Decimal(0))
+        if most < each:
+            wanted = f"{_plain(name, each * load.count)} {name} ({_pods(load.count)}, {_plain(name, each)} each)"
+            yield f"needs {wanted}, no node has more than {_plain(name, most)}"
+
+
+def _allocatable(node: Object) -> Amounts:
+    return _amounts(dig(node, "status", "allocatable", default={}))
+
+
 def _free(node: Object, used: t.Mapping[str, Amounts]) -> Amounts:
-    free = _amounts(dig(node, "status", "allocatable", default={}))
+    free = _allocatable(node)
     _add(free, used.get(node["metadata"]["name"], {}), -1)
     return free
 
 
 def _short(load: _Load, free: t.Mapping[str, Amounts]) -> t.Iterator[str]:
     """Resources of which the nodes together, or the roomiest of them, have too little."""
-    for name, each in sorted(load.each.items(), key=lambda item: ("/" not in item[0], item[0])):
+    for name, each in _scarce_first(load.each):
         left = {node: max(Decimal(0), amounts.get(name, Decimal(0))) for node, amounts in free.items()}
         roomiest = max(left, key=lambda node: left[node])
         wanted = each * load.count
         if wanted > sum(left.values()):
-            per_pod = f" ({load.count} pods, {_plain(name, each)} each)" if load.count > 1 else ""
+            per_pod = f" ({_pods(load.count)}, {_plain(name, each)} each)" if load.count > 1 else ""
             all_left = _plain(name, sum(left.values(), Decimal(0)))
             yield f"needs {_plain(name, wanted)} {name}{per_pod}, {all_left} free on {_nodes(len(left))}"
         elif each > left[roomiest]:
@@ -485,15 +522,14 @@ def _crowded(load: _Load, free: t.Mapping[str, Amounts]) -> t.Iterator[str]:
         fits = [int(max(Decimal(0), left.get(name, Decimal(0))) // each) for name, each in wanted.items()]
         room += min(fits, default=load.count)
     if room < load.count:
-        each = ", ".join(f"{_plain(name, amount)} {name}" for name, amount in sorted(wanted.items()))
-        yield f"{_nodes(len(free))} have room for {room} of {load.count} pods ({each} each)"
+        each = ", ".join(f"{_plain(name, amount)} {name}" for name, amount in _scarce_first(wanted))
+        yield f"room for {room} of {_pods(load.count)} on {_nodes(len(free))} ({each} each)"
 
 
-def _nowhere(load: _Load, nodes: t.Sequence[Object]) -> str:
-    if not nodes:
-        return "the cluster has no node"
-    why = Counter(obstacle(node, load.spec) for node in nodes)
-    return f"no node takes {load.count} of its pods: " + ", ".join(f"{n} {text}" for text, n in why.most_common())
+def _nowhere(load: _Load, offering: t.Sequence[Object]) -> str:
+    why = Counter(obstacle(node, load.spec) for node in offering)
+    told = ", ".join(f"{count} {text}" for text, count in why.most_common())
+    return f"no node takes {_pods(load.count)} of it: {told}"
 
 
 def obstacle(node: Object, spec: Object) -> str:
@@ -524,8 +560,9 @@ def _tolerates(toleration: Object, taint: Object) -> bool:
 
 def _queue(gang: Gang, gatekeepers: Gatekeepers) -> t.Iterator[str]:
     """Name the queue even where it is not to blame, so that nobody has to look it up; refusals name it already."""
-    state = dig(gatekeepers.queues.get(gang.queue), "status", "state", default="")
-    if gang.queue and state not in ("Closed", "Closing"):
+    queue = gatekeepers.queues.get(gang.queue, {})
+    state = dig(queue, "status", "state", default="")
+    if gang.queue and queue is not None and state not in ("Closed", "Closing"):
         yield f"queue {gang.queue} is {state}" if state else f"queue {gang.queue}"
 
 
@@ -540,13 +577,23 @@ def _queue_limits(gang: Gang, evidence: Evidence) -> t.Iterator[str]:
         limit, taken = _amounts(dig(queue, "spec", "capability")), _amounts(dig(queue, "status", "allocated"))
         for resource in sorted(limit.keys() & wanted.keys()):
             if taken.get(resource, Decimal(0)) + wanted[resource] > limit[resource]:
-                amounts = [_plain(resource, amount) for amount in (limit[resource], taken.get(resource, Decimal(0)))]
-                yield f"queue {name} may use {amounts[0]} {resource}, {amounts[1]} in use"
+                amounts = (limit[resource], taken.get(resource, Decimal(0)), wanted[resource])
+                most, now, more = (_plain(resource, amount) for amount in amounts)
+                yield f"queue {name} may use {most} {resource} and uses {now}, the gang wants {more}"
         name = dig(queue, "spec", "parent", default="")
+
+
+def _scarce_first(amounts: Amounts) -> list[tuple[str, Decimal]]:
+    """Extended resources, which are GPUs and the like, before cpu and memory."""
+    return sorted(amounts.items(), key=lambda item: ("/" not in item[0], item[0]))
 
 
 def _nodes(count: int) -> str:
     return f"{count} node{'' if count == 1 else 's'}"
+
+
+def _pods(count: int) -> str:
+    return f"{count} pod{'' if count == 1 else 's'}"
 
 
 def _plain(resource: str, amount: Decimal) -> str:

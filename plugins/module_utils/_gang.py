@@ -37,6 +37,7 @@ TASK_NAME = "volcano.sh/task-spec"
 LWS_NAME = "leaderworkerset.sigs.k8s.io/name"
 LWS_GROUP = "leaderworkerset.sigs.k8s.io/group-index"
 LWS_SIZE = "leaderworkerset.sigs.k8s.io/size"
+QUEUE_NAME = "scheduling.volcano.sh/queue-name"
 
 KINDS = {kind.kind: kind for kind in (JOB, LWS, PODGROUP)}
 # The options of the doc fragment kubegang.core._target.
@@ -173,6 +174,9 @@ class Gang:
 
     @property
     def queue(self) -> str:
+        """The queue of the PodGroup, or the one that it will be made for."""
+        if self.kind == "LeaderWorkerSet" and self.podgroup is None:
+            return dig(self.owner, "metadata", "annotations", QUEUE_NAME, default="default")
         return dig(self.podgroup or self.owner, "spec", "queue", default="")
 
     @property
@@ -532,8 +536,7 @@ def problems(
 
 def _death(gang: Gang) -> str:
     said = dig(gang.owner, "status", "state", "message") or dig(gang.owner, "status", "state", "reason")
-    counters = dig(gang.owner, "status", default={})
-    counted = f"{counters.get('succeeded', 0)} pods succeeded, {counters.get('failed', 0)} failed"
+    counted = f"{gang.succeeded} of its pods succeeded, {gang.failed} failed"
     return f"Job is {gang.job_phase}{f' ({said})' if said else ''}: {counted}"
 
 
@@ -578,8 +581,8 @@ def _completed(gang: Gang, _expectation: Expectation) -> list[Problem]:
     if gang.kind == "LeaderWorkerSet":
         return [Problem("a LeaderWorkerSet never completes: its pods are restarted", final=True)]
     if gang.kind == "Job" and gang.finished:
-        # Its pods may be gone by now, so its own counter has to do; a Command can complete a Job that did nothing.
-        worked = dig(gang.owner, "status", "succeeded", default=0) > 0
+        # A Command can complete a Job that did nothing. Where no pod is left, there is only its word.
+        worked = gang.succeeded or not gang.members
         return [] if worked else [Problem("the Job is Completed, but none of its pods succeeded", final=True)]
     if gang.finished and gang.succeeded >= gang.needed:
         return []
@@ -597,9 +600,14 @@ def _held(gang: Gang, _expectation: Expectation) -> list[Problem]:
         return [Problem(f"it is not held: {gang.bound} of {gang.needed} pods bound ({some(members)})")]
     if gang.podgroup is None:
         return [Problem("it has no PodGroup yet, so that nobody can be said to hold it")]
-    if not gang.phase:
-        return [Problem("no scheduler has looked at its PodGroup, so that nobody can be said to hold it")]
+    if gang.phase != "Pending" and not _judged(gang.podgroup):
+        return [Problem(f"no scheduler has found its pods unschedulable (PodGroup {gang.phase or 'without a phase'})")]
     return []
+
+
+def _judged(podgroup: Object) -> bool:
+    """Whether a scheduler tried the pods of an admitted PodGroup: it never looks at those of somebody else's name."""
+    return any(condition["type"] == "Unschedulable" for condition in dig(podgroup, "status", "conditions", default=()))
 
 
 _STATES: dict[str, t.Callable[[Gang, Expectation], list[Problem]]] = {
