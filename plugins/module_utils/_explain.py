@@ -199,7 +199,7 @@ def scheduler_names(gang: Gang) -> set[str]:
     if gang.kind == "Job":
         own = spec.get("schedulerName", "volcano")
         return {dig(task, "template", "spec", "schedulerName", default=own) for task in spec.get("tasks", ())} or {own}
-    return {dig(spec, "schedulerName", default=_DEFAULT_SCHEDULER) for spec, _count in _lws_templates(gang)}
+    return {dig(spec, "schedulerName", default=_DEFAULT_SCHEDULER) for _task, spec, _count in _lws_templates(gang)}
 
 
 def _standing(gang: Gang) -> t.Iterator[str]:
@@ -235,6 +235,8 @@ def _absent(gang: Gang, evidence: Evidence) -> t.Iterator[str]:
         waits_for = dig(task, "dependsOn", "name", default=())
         if waits_for and not gang.tasks[task["name"]]["pods"]:
             yield f"task {task['name']} has no pod before its dependsOn {', '.join(waits_for)} is reached"
+    if gang.members and dig(gang.owner, "spec", "startupPolicy") == "LeaderReady":
+        yield "its workers are made once the leader is ready (startupPolicy LeaderReady)"
     # An LWS group's leader and the StatefulSet of its workers bear the gang's own name.
     warning = _warning(evidence.events, {gang.name, gang.workload})
     if warning:
@@ -420,39 +422,57 @@ def _add(total: Amounts, more: Amounts, times: int) -> None:
 
 
 def _loads(gang: Gang, evidence: Evidence) -> list[_Load]:
-    """The pods that the gang still needs on nodes: first those that exist, then those that its templates would make."""
-    specs = [
-        pod["spec"]
-        for pod in (evidence.pods.get(member.name) for member in gang.members if not member.node)
-        if pod is not None
-    ]
-    for template, count in _job_templates(gang) if gang.kind == "Job" else _lws_templates(gang):
-        specs += [template] * count
+    """The pods that the gang still needs on nodes, equal ones together."""
     counted: dict[str, _Load] = {}
-    for spec in specs[: max(0, gang.needed - gang.bound)]:
-        key = repr([sorted(requests(spec).items()), spec.get("nodeSelector"), spec.get("tolerations")])
+    for _task, spec in _minimums_first(gang, _wanting(gang, evidence))[: max(0, gang.needed - gang.bound)]:
+        each = requests(spec)
+        key = repr([sorted(each.items()), spec.get("nodeSelector"), spec.get("tolerations")])
         known = counted.get(key)
-        counted[key] = _Load(spec, requests(spec), known.count + 1 if known else 1)
+        counted[key] = _Load(spec, each, known.count + 1 if known else 1)
     return list(counted.values())
 
 
-def _job_templates(gang: Gang) -> list[tuple[Object, int]]:
-    """Per task, the template and the number of pods that it has not made."""
+def _wanting(gang: Gang, evidence: Evidence) -> list[tuple[str, Object]]:
+    """Task and spec of every pod without a node: those that exist, then those that the templates would make."""
+    existing = [(member.task, evidence.pods.get(member.name)) for member in gang.members if not member.node]
+    wanting = [(task, pod["spec"]) for task, pod in existing if pod is not None]
+    templates = _job_templates(gang) if gang.kind == "Job" else _lws_templates(gang)
+    return wanting + [(task, spec) for task, spec, count in templates for _pod in range(count)]
+
+
+def _minimums_first(gang: Gang, wanting: list[tuple[str, Object]]) -> list[tuple[str, Object]]:
+    """Volcano also wants every task's own minimum, unless these add up to more than that of the Job."""
+    lacking = {name: task["min_available"] for name, task in gang.tasks.items()}
+    if sum(lacking.values()) > gang.needed:
+        return wanting
+    for member in gang.members:
+        lacking[member.task] = lacking.get(member.task, 0) - member.bound
+    first, rest = [], []
+    for task, spec in wanting:
+        (first if lacking.get(task, 0) > 0 else rest).append((task, spec))
+        lacking[task] = lacking.get(task, 0) - 1
+    return first + rest
+
+
+def _job_templates(gang: Gang) -> list[tuple[str, Object, int]]:
+    """Per task its name, its template and the number of pods that it has not made."""
     templates = []
     for task in dig(gang.owner, "spec", "tasks", default=()):
         have = gang.tasks[task["name"]]
-        templates.append((dig(task, "template", "spec", default={}), max(0, have["replicas"] - have["pods"])))
+        missing = max(0, have["replicas"] - have["pods"])
+        templates.append((task["name"], dig(task, "template", "spec", default={}), missing))
     return templates
 
 
-def _lws_templates(gang: Gang) -> list[tuple[Object, int]]:
+def _lws_templates(gang: Gang) -> list[tuple[str, Object, int]]:
+    """The same for the leader and the workers of an LWS group, which Volcano knows no tasks of."""
     template = dig(gang.owner, "spec", "leaderWorkerTemplate")
     if not template:
         return []
     worker = dig(template, "workerTemplate", "spec", default={})
     leader = dig(template, "leaderTemplate", "spec", default=worker)
     have = len(gang.members)
-    return [(leader, 0 if have else 1), (worker, max(0, gang.size - max(1, have)))]
+    return [("", leader, 0 if have else 1), ("", worker, max(0, gang.size - max(1, have)))]
 
 
 def _shortage(gang: Gang, evidence: Evidence) -> t.Iterator[str]:
