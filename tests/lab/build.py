@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -13,13 +12,12 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from .components import COMPONENTS, Component
 from .errors import LabError
+from .lock import exclusively
 from .progress import say
 from .toolchain import Go
 from .versions import go_version
@@ -58,8 +56,7 @@ def ensure(versions: dict[str, str]) -> dict[str, Build]:
     builds = {name: _planned(name, versions[name]) for name in COMPONENTS}
     if all(build.folder.exists() for build in builds.values()):
         return builds
-    cache_folder().mkdir(parents=True, exist_ok=True)
-    with _one_builder_at_a_time():
+    with exclusively(cache_folder() / "lock", "building"):
         missing = [build for build in builds.values() if not build.folder.exists()]
         _build_all(missing)
     return builds
@@ -87,7 +84,13 @@ def _recipe(name: str, version: str) -> dict:
     component = COMPONENTS[name]
     own = _own_module(component, version)
     inputs = {path.name: path.read_text() for path in sorted(own.iterdir())} if own else {}
-    return {"go": go_version(), "version": version, "component": asdict(component), "module": inputs, "flags": _flags(component, version)}
+    return {
+        "go": go_version(),
+        "version": version,
+        "component": asdict(component),
+        "module": inputs,
+        "flags": _flags(component, version),
+    }
 
 
 def _own_module(component: Component, version: str) -> Path | None:
@@ -161,14 +164,3 @@ def _require_disk(folder: Path) -> None:
             f"{folder} has {free / 2**30:.1f} GiB free and a build needs {_COLD_BUILD_BYTES / 2**30:.0f}: "
             "make room or set KUBEGANG_LAB_CACHE to another disk"
         )
-
-
-@contextmanager
-def _one_builder_at_a_time() -> Iterator[None]:
-    with open(cache_folder() / "lock", "w", encoding="utf-8") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say("waiting for another build to finish …")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A lab's cgroup: which processes are the lab's, for certain.
 
-Every process of a lab is started in its cgroup, and what it starts inherits that; the kubelet puts the pods beneath. So stopping
-a lab means ending what is in there: no process id is remembered for it, and none that was used again can be hit.
+Every process of a lab is started in its cgroup, and what it starts inherits that; the kubelet puts the pods beneath. So
+stopping a lab means ending what is in there: no process id is remembered for it, and none that was used again can be
+hit.
 """
 
 from __future__ import annotations

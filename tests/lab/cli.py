@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
+from collections.abc import Callable
+from typing import TypeAlias
 
-from . import build, gpu_nodes, lab
-from .control_plane import Kubectl
+from . import build, lab
 from .errors import LabError
 from .lab import Wish
 from .place import Place
 from .progress import say
 from .versions import set_names, version_set
+
+_Words: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -32,7 +34,9 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tests.lab", description="A real Kubernetes cluster on this machine.")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.lab", description="A real Kubernetes cluster on this machine."
+    )
     words = parser.add_subparsers(required=True, metavar="WORD")
 
     up = _word(words, "up", _up, "start the lab; a running one is used as it is")
@@ -48,21 +52,30 @@ def _parser() -> argparse.ArgumentParser:
     nodes = _word(words, "nodes", _nodes, "make sure that the running lab has so many GPU nodes")
     nodes.add_argument("--count", type=_count, required=True)
 
+    more = _word(words, "images", _images, "bring the images and charts of one more version set into the running lab")
+    _add_set(more)
+
     builds = words.add_parser("build", help="build the programs of a version set, as far as they are missing")
     _add_set(builds)
     builds.set_defaults(word=_build)
     return parser
 
 
-def _word(words, name: str, function, text: str) -> argparse.ArgumentParser:
+def _word(
+    words: _Words, name: str, function: Callable[[argparse.Namespace], None], text: str
+) -> argparse.ArgumentParser:
     parser = words.add_parser(name, help=text)
-    parser.add_argument("--name", type=_place, dest="place", default=Place("main"), help="the lab's name (default: main)")
+    parser.add_argument(
+        "--name", type=_place, dest="place", default=Place("main"), help="the lab's name (default: main)"
+    )
     parser.set_defaults(word=function)
     return parser
 
 
 def _add_set(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--set", dest="set_name", choices=set_names(), default="default", help="version set (default: default)")
+    parser.add_argument(
+        "--set", dest="set_name", choices=set_names(), default="default", help="version set (default: default)"
+    )
 
 
 def _place(name: str) -> Place:
@@ -98,6 +111,10 @@ def _env(arguments: argparse.Namespace) -> None:
 
 def _nodes(arguments: argparse.Namespace) -> None:
     lab.ensure_gpu_nodes(arguments.place, arguments.count)
+
+
+def _images(arguments: argparse.Namespace) -> None:
+    lab.add_images(arguments.place, arguments.set_name)
 
 
 def _build(arguments: argparse.Namespace) -> None:

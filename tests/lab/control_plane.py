@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubegang contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""etcd, the API server, controller manager, scheduler and kwok: the real programs, started by kwokctl (runtime binary)."""
+"""etcd, the API server, controller manager, scheduler and kwok: the real programs, as kwokctl starts them."""
 
 from __future__ import annotations
 
@@ -37,30 +37,35 @@ class ControlPlane:
         self._pki = self._cluster / "pki"
 
     @property
+    def authority(self) -> Path:
+        """The certificate that every client's is signed by."""
+        return self._pki / "ca.crt"
+
+    @property
     def audit_log(self) -> Path:
         return self._cluster / "logs" / "audit.log"
 
-    def start(self, timeout: float = 120.0) -> None:
+    def start(self) -> None:
         """Comes back when the API server is ready."""
         self._folder.mkdir()
         policy = self._folder / "audit-policy.json"
         policy.write_text(json.dumps(audit.POLICY))
         config = self._folder / "kwokctl.yaml"
-        config.write_text("---\n".join([*(json.dumps(part) + "\n" for part in self._config(policy)), STAGES.read_text()]))
-        kwokctl = [self._place.bin / "kwokctl", "create", "cluster", "--name", self._place.name, "--config", config]
-        process.start(
+        config.write_text(
+            "---\n".join([*(json.dumps(part) + "\n" for part in self._config(policy)), STAGES.read_text()])
+        )
+        kwokctl = [str(self._place.bin / "kwokctl"), "create", "cluster", "--name", self._place.name]
+        log = self._place.log("kwokctl")
+        creation = process.start(
             self._place,
-            [*inside(self._place), *kwokctl, "--kubeconfig", "", "--wait", "0s"],
-            "kwokctl",
+            # Without --kubeconfig it would write into the one of the user.
+            [*inside(self._place), *kwokctl, "--config", str(config), "--kubeconfig", ""],
+            log,
             env={"KWOK_WORKDIR": str(self._folder), "HOME": str(self._folder)},
         )
-        log = self._place.logs / "kwokctl.log"
-        process.wait_for("the control plane's certificate", (self._pki / "admin.key").exists, timeout, log)
+        process.finish(creation, "start the control plane", log)
         self._write_kubeconfig()
-        process.wait_for("the API server", self._ready, timeout, log)
-
-    def _ready(self) -> bool:
-        return Kubectl(self._place).succeeds("get", "--raw", "/readyz")
+        process.wait_for("the API server", Kubectl(self._place).is_ready, 60, self._cluster / "logs/kube-apiserver.log")
 
     def _config(self, policy: Path) -> list[dict]:
         return [
@@ -81,7 +86,12 @@ class ControlPlane:
                     "nodeLeaseDurationSeconds": 40,
                 },
                 "componentsPatches": [
-                    {"name": name, "extraArgs": [{"key": key, "value": value, "override": key in _OVERRIDDEN} for key, value in args.items()]}
+                    {
+                        "name": name,
+                        "extraArgs": [
+                            {"key": key, "value": value, "override": key in _OVERRIDDEN} for key, value in args.items()
+                        ],
+                    }
                     for name, args in self._arguments().items()
                 ],
             },
@@ -167,3 +177,6 @@ class Kubectl:
 
     def succeeds(self, *args: str) -> bool:
         return succeeds([*self._argv, "--request-timeout=3s", *args])
+
+    def is_ready(self) -> bool:
+        return self.succeeds("get", "--raw", "/readyz")

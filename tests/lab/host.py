@@ -8,63 +8,91 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from .errors import LabError
 from .place import LABS
 from .progress import say
-from .shell import run
+from .shell import run, succeeds
 
-_ALWAYS = {"ip": "iproute2", "nsenter": "util-linux"}
-_REAL_NODE = {
+_TOOLS = {"ip": "iproute2", "nsenter": "util-linux", "unshare": "util-linux"}
+_TOOLS_OF_REAL_NODE = {
     "containerd": "containerd",
     "runc": "runc",
     "iptables": "iptables",
     "conntrack": "conntrack",
     "busybox": "busybox-static",
     "openssl": "openssl",
-    "unshare": "util-linux",
 }
-_CNI_PACKAGE = "containernetworking-plugins"
-_RUNNING_LAB_BYTES = 4 * 2**30
+_PLUGIN_FOLDERS = (Path("/usr/lib/cni"), Path("/opt/cni/bin"), Path("/usr/libexec/cni"))
+_PLUGIN_PACKAGE = "containernetworking-plugins"
+# A package that finds this file says no when asked to start its service.
+_SERVICE_POLICY = Path("/usr/sbin/policy-rc.d")
+_LAB_BYTES = 4 * 2**30
 
 
 def require(real_node: bool) -> None:
     """Complains in one line about what is missing, after installing what can be."""
     require_root()
-    _require_disk(LABS)
-    missing = _missing({**_ALWAYS, **(_REAL_NODE if real_node else {})})
-    if real_node and not Path("/usr/lib/cni/bridge").exists() and not Path("/opt/cni/bin/bridge").exists():
-        missing.append(_CNI_PACKAGE)
+    _require_disk()
+    missing = _missing_packages(real_node)
     if missing:
         _install(missing)
 
 
 def require_root() -> None:
     if platform.system() != "Linux":
-        raise LabError(f"the lab needs Linux (namespaces and cgroups); this is {platform.system()}")
+        raise LabError(f"the lab needs Linux for its namespaces and cgroups, and this is {platform.system()}")
     if os.geteuid() != 0:
-        raise LabError("the lab needs root (namespaces, mounts and cgroups): run it with sudo")
+        raise LabError("the lab needs root for its namespaces, mounts and cgroups: run it with sudo")
 
 
-def _missing(tools: Mapping[str, str]) -> list[str]:
-    return sorted({package for tool, package in tools.items() if shutil.which(tool) is None})
+def plugin_folder() -> Path | None:
+    """Where the CNI plugins are."""
+    return next((folder for folder in _PLUGIN_FOLDERS if (folder / "bridge").exists()), None)
+
+
+def _require_disk() -> None:
+    existing = next(path for path in (LABS, *LABS.parents) if path.exists())
+    free = shutil.disk_usage(existing).free
+    if free < _LAB_BYTES:
+        raise LabError(f"{existing} has {free / 2**30:.1f} GiB free and a lab needs {_LAB_BYTES / 2**30:.0f}")
+
+
+def _missing_packages(real_node: bool) -> list[str]:
+    tools = {**_TOOLS, **(_TOOLS_OF_REAL_NODE if real_node else {})}
+    missing = {package for tool, package in tools.items() if shutil.which(tool) is None}
+    if real_node and plugin_folder() is None:
+        missing.add(_PLUGIN_PACKAGE)
+    return sorted(missing)
 
 
 def _install(packages: list[str]) -> None:
+    words = ", ".join(packages)
     if shutil.which("apt-get") is None:
-        raise LabError(f"install what the Debian packages {', '.join(packages)} bring: there is no apt-get to do it")
-    say(f"installing {', '.join(packages)}")
+        raise LabError(
+            f"this machine lacks what the Debian packages {words} bring, and there is no apt-get to install them"
+        )
+    say(f"installing {words}")
     env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    what = f"install {', '.join(packages)}"
-    # systemd keeps a masked unit down: the package would start a containerd of its own otherwise.
-    run(["apt-get", "update", "--quiet"], env=env, what=what)
-    run(["apt-get", "install", "--yes", "--no-install-recommends", *packages], env=env, what=what)
+    with _no_service_starts():
+        run(["apt-get", "update", "--quiet"], env=env, what=f"install {words}")
+        run(["apt-get", "install", "--yes", "--no-install-recommends", *packages], env=env, what=f"install {words}")
+    if "containerd" in packages:
+        # The lab starts a containerd of its own; the package's must not come up at the next boot either.
+        succeeds(["systemctl", "disable", "containerd"])
 
 
-def _require_disk(folder: Path) -> None:
-    existing = next(path for path in (folder, *folder.parents) if path.exists())
-    free = shutil.disk_usage(existing).free
-    if free < _RUNNING_LAB_BYTES:
-        raise LabError(f"{existing} has {free / 2**30:.1f} GiB free and a lab needs {_RUNNING_LAB_BYTES / 2**30:.0f}")
+@contextmanager
+def _no_service_starts() -> Iterator[None]:
+    if _SERVICE_POLICY.exists():
+        yield  # the machine has a policy, which is not ours to change
+        return
+    _SERVICE_POLICY.write_text("#!/bin/sh\nexit 101\n")
+    _SERVICE_POLICY.chmod(0o755)
+    try:
+        yield
+    finally:
+        _SERVICE_POLICY.unlink()

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubegang contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Container images of the programs that were built, under the names that the charts use. No registry is asked for anything."""
+"""Container images of what was built, under the names that the charts use. No registry is asked for anything."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import hashlib
 import io
 import json
 import shutil
-import subprocess
 import tarfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -45,7 +44,9 @@ def archive(builds: Mapping[str, Build]) -> Path:
     """A file that holds all images of a version set, made once and kept in the cache."""
     images = _images(builds)
     base = _busybox()
-    key = hashlib.sha256(repr([_identity(base), *((image, _identity(image.content)) for image in images)]).encode()).hexdigest()[:12]
+    key = hashlib.sha256(
+        repr([_identity(base), *((image, _identity(image.content)) for image in images)]).encode()
+    ).hexdigest()[:12]
     file = cache_folder() / "images" / f"{key}.tar"
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -132,7 +133,10 @@ def _write_layout(tar: tarfile.TarFile, base: Content, images: Iterable[Image]) 
             layers.append(blobs.add(_layer(image.content)))
         manifest = blobs.add_json(_manifest(blobs, image, layers))
         for name in image.names:
-            annotations = {"io.containerd.image.name": name, "org.opencontainers.image.ref.name": name.rpartition(":")[2]}
+            annotations = {
+                "io.containerd.image.name": name,
+                "org.opencontainers.image.ref.name": name.rpartition(":")[2],
+            }
             index.append({"mediaType": _MANIFEST, **manifest, "annotations": annotations})
     _add_file(tar, "index.json", json.dumps({"schemaVersion": 2, "manifests": index}).encode())
     _add_file(tar, "oci-layout", b'{"imageLayoutVersion": "1.0.0"}')
@@ -147,7 +151,12 @@ def _manifest(blobs: _Blobs, image: Image, layers: list[dict]) -> dict:
     config = {
         "architecture": "amd64",
         "os": "linux",
-        "config": {"Entrypoint": list(image.entrypoint), "Env": ["PATH=/bin:/sbin:/usr/bin:/usr/sbin"], "WorkingDir": "/", "User": image.user},
+        "config": {
+            "Entrypoint": list(image.entrypoint),
+            "Env": ["PATH=/bin:/sbin:/usr/bin:/usr/sbin"],
+            "WorkingDir": "/",
+            "User": image.user,
+        },
         "rootfs": {"type": "layers", "diff_ids": [layer["digest"] for layer in layers]},
     }
     return {

@@ -1,33 +1,33 @@
 # Copyright: (c) 2026, kubegang contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A lab's life: up, status, down."""
+"""A lab's life: up, more nodes, more images, status, down."""
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
-import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 
 from . import build, gpu_nodes, host, images, network, node, process
 from .build import Build
 from .cgroup import Cgroup
 from .control_plane import ControlPlane, Kubectl
 from .errors import LabError
+from .lock import exclusively
 from .network import Network
+from .node import Node
 from .place import LABS, Place
 from .progress import say
 from .versions import version_set
 
 _CONTROL_PLANE = {"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok-controller"}
 _REAL_NODE = {"containerd", "kubelet", "kube-proxy"}
+_IN_BIN = ("etcd", "kubernetes", "kwok", "helm")
+_WITH_CHARTS = ("volcano", "lws")
 
 
 @dataclass(frozen=True)
@@ -39,25 +39,21 @@ class Wish:
     gpu_nodes: int = 4
     gpus_per_node: int = 8
 
-    @property
-    def programs(self) -> set[str]:
-        return _CONTROL_PLANE | (_REAL_NODE if self.real_node else set())
-
 
 def up(place: Place, wish: Wish) -> dict:
-    """The record of a lab that runs: started now, or found running as wished."""
+    """The record of a lab that runs: one that was found, or else a new one."""
     host.require(wish.real_node)
     builds = build.ensure(version_set(wish.set_name))
     with _alone(place):
         record = read(place)
         if record and _runs(place, record):
-            _require_same(place, record, wish)
-            say(f"lab {place.name} is running")
-            return record
-        if place.folder.exists():
-            say(f"removing what is left of an unfinished lab {place.name}")
-        _remove(place)
-        return _start(place, wish, builds)
+            _require_alike(record, wish)
+            say(f"lab {place.name} is running: KUBECONFIG={place.kubeconfig}")
+        else:
+            _clean_up(place)
+            record = _start(place, wish, builds)
+    ensure_gpu_nodes(place, wish.gpu_nodes)
+    return record
 
 
 def down(place: Place) -> None:
@@ -65,7 +61,9 @@ def down(place: Place) -> None:
     host.require_root()
     with _alone(place):
         _remove(place)
-    place.lock.unlink(missing_ok=True)
+        place.lock.unlink()
+    if not any(LABS.iterdir()):
+        LABS.rmdir()
 
 
 def read(place: Place) -> dict | None:
@@ -73,42 +71,58 @@ def read(place: Place) -> dict | None:
 
 
 def require(place: Place) -> dict:
+    """The record of a lab that must be running."""
     record = read(place)
     if record is None or not _runs(place, record):
-        raise LabError(f"lab {place.name} is not running: start it with up --name {place.name}")
+        raise LabError(f"lab {place.name} is not running: start it with the word up")
     return record
-
-
-def environment(record: dict) -> dict[str, str]:
-    """For a shell: eval "$(python -m tests.lab env)"."""
-    tools = {name.upper(): f"{record['bin']}/{name}" for name in ("kubectl", "helm")}
-    return {
-        "KUBECONFIG": record["kubeconfig"],
-        **tools,
-        "LAB_NAME": record["name"],
-        "LAB_SET": record["set"],
-        "LAB_AUDIT_LOG": record["audit_log"],
-        **{f"{name.upper()}_CHART": path for name, path in record["charts"].items()},
-    }
-
-
-def ensure_gpu_nodes(place: Place, count: int) -> None:
-    """As many simulated GPU nodes as count, or more: none is taken away, pods may be on it."""
-    record = require(place)
-    kubectl = Kubectl(place)
-    present = len(gpu_nodes.names(kubectl))
-    gpu_nodes.create(kubectl, first=present, count=max(0, count - present), gpus=record["gpus_per_node"])
-    kubectl("wait", "node", "--selector=nvidia.com/gpu.present=true", "--for=condition=Ready", "--timeout=120s")
-    say(f"lab {place.name} has {max(count, present)} GPU nodes")
 
 
 def status(place: Place) -> dict:
     record = read(place)
-    programs = process.running(place)
-    state = "running" if record and _runs(place, record) else "unfinished" if place.folder.exists() else "absent"
-    return {"name": place.name, "state": state, "processes": programs, "memory_mib": process.memory_mib(place)} | (
-        {"set": record["set"], "kubeconfig": record["kubeconfig"]} if record else {}
-    )
+    unfinished = "unfinished" if place.folder.exists() else "absent"
+    return {
+        "name": place.name,
+        "state": "running" if record and _runs(place, record) else unfinished,
+        "set": record["set"] if record else None,
+        "kubeconfig": record["kubeconfig"] if record else None,
+        "processes": process.running(place),
+        "memory_mib": process.memory_mib(place),
+    }
+
+
+def environment(record: dict) -> dict[str, str]:
+    """What a shell wants to know of a lab."""
+    return {
+        "KUBECONFIG": record["kubeconfig"],
+        **{tool.upper(): f"{record['bin']}/{tool}" for tool in ("kubectl", "helm")},
+        **{f"{name.upper()}_CHART": chart for name, chart in record["charts"].items()},
+        "LAB_NAME": record["name"],
+        "LAB_SET": record["set"],
+        "LAB_AUDIT_LOG": record["audit_log"],
+    }
+
+
+def ensure_gpu_nodes(place: Place, count: int) -> None:
+    """At least so many simulated GPU nodes: none is taken away, because pods may be on it."""
+    record = require(place)
+    kubectl = Kubectl(place)
+    present = len(gpu_nodes.names(kubectl))
+    if present < count:
+        gpu_nodes.create(kubectl, first=present, count=count - present, gpus=record["gpus_per_node"])
+        kubectl("wait", "node", "--all", "--for=condition=Ready", "--timeout=120s", what="get every node ready")
+        say(f"lab {place.name} has {count} GPU nodes")
+
+
+def add_images(place: Place, set_name: str) -> None:
+    """Images and charts of one more version set, as an upgrade needs them."""
+    builds = build.ensure(version_set(set_name))
+    with _alone(place):
+        record = require(place)
+        Node(place, Network.of(record["address"])).import_images(images.archive(builds)).finish()
+        record["sets"][set_name] = _set_record(builds)
+        _write(place, record)
+    say(f"lab {place.name} has the images of the version set {set_name}")
 
 
 def _start(place: Place, wish: Wish, builds: dict[str, Build]) -> dict:
@@ -116,10 +130,10 @@ def _start(place: Place, wish: Wish, builds: dict[str, Build]) -> dict:
     try:
         record = _start_parts(place, wish, builds)
     except BaseException:
-        # The logs stay for whoever looks for the reason; the next start removes them.
+        # The folder stays, with the logs for whoever looks for the reason. The next start removes it.
         _stop(place)
         raise
-    place.record.write_text(json.dumps(record, indent=1) + "\n")
+    _write(place, record)
     say(f"lab {place.name} is up after {time.monotonic() - started:.0f} s: KUBECONFIG={place.kubeconfig}")
     return record
 
@@ -130,23 +144,29 @@ def _start_parts(place: Place, wish: Wish, builds: dict[str, Build]) -> dict:
     Cgroup(place).create()
     link = network.create(place)
     plane = ControlPlane(place, link)
-    real_node = node.Node(place, link)
+    if wish.real_node:
+        _start_beside(Node(place, link), plane, builds)
+    else:
+        plane.start()
     kubectl = Kubectl(place)
-    if wish.real_node:
-        real_node.start_runtime()
-    plane.start()
-    if wish.real_node:
-        real_node.start_kubelet()
-        real_node.import_images(images.archive(builds))
     gpu_nodes.create(kubectl, first=0, count=wish.gpu_nodes, gpus=wish.gpus_per_node)
-    _wait_for_nodes(place, kubectl, wish)
+    _wait_for_nodes(place, wish, kubectl)
     return _record(place, wish, builds, plane, link)
 
 
+def _start_beside(real_node: Node, plane: ControlPlane, builds: dict[str, Build]) -> None:
+    """The node takes its images in while the control plane comes up."""
+    real_node.start_runtime()
+    importing = real_node.import_images(images.archive(builds))
+    plane.start()
+    real_node.start_kubelet(plane.authority)
+    importing.finish()
+
+
 def _fill_bin(place: Place, builds: dict[str, Build]) -> None:
-    """Links, not copies, where the disk allows: the lab must not notice when the cache is cleared."""
+    """Hard links where the disk allows it: the lab must not notice when the cache is cleared."""
     place.bin.mkdir()
-    for component in ("etcd", "kubernetes", "kwok", "helm"):
+    for component in _IN_BIN:
         for name, program in builds[component].programs.items():
             try:
                 os.link(program, place.bin / name)
@@ -154,26 +174,27 @@ def _fill_bin(place: Place, builds: dict[str, Build]) -> None:
                 shutil.copy2(program, place.bin / name)
 
 
-def _wait_for_nodes(place: Place, kubectl: Kubectl, wish: Wish) -> None:
-    log = place.logs / "kubelet.log"
+def _wait_for_nodes(place: Place, wish: Wish, kubectl: Kubectl) -> None:
+    log = place.log("kubelet")
     if wish.real_node:
         process.wait_for("the real node", lambda: kubectl.succeeds("get", "node", node.NAME), 60, log)
     if wish.real_node or wish.gpu_nodes:
-        kubectl("wait", "node", "--all", "--for=condition=Ready", "--timeout=60s", what="get every node ready")
+        kubectl("wait", "node", "--all", "--for=condition=Ready", "--timeout=120s", what="get every node ready")
     # The first pod of a namespace is refused until its account exists.
     process.wait_for("the default account", lambda: kubectl.succeeds("get", "serviceaccount", "default"), 60, log)
 
 
 def _record(place: Place, wish: Wish, builds: dict[str, Build], plane: ControlPlane, link: Network) -> dict:
+    own_set = _set_record(builds)
     return {
         "name": place.name,
         "set": wish.set_name,
-        "versions": {name: built.version for name, built in builds.items()},
+        **own_set,
+        "sets": {wish.set_name: own_set},
         "kubeconfig": str(place.kubeconfig),
         "bin": str(place.bin),
         "logs": str(place.logs),
         "audit_log": str(plane.audit_log),
-        "charts": {name: str(builds[name].file("chart")) for name in ("volcano", "lws")},
         "netns": place.netns,
         "address": link.lab,
         "real_node": node.NAME if wish.real_node else None,
@@ -182,22 +203,43 @@ def _record(place: Place, wish: Wish, builds: dict[str, Build], plane: ControlPl
     }
 
 
+def _set_record(builds: dict[str, Build]) -> dict:
+    return {
+        "versions": {name: built.version for name, built in builds.items()},
+        "charts": {name: str(builds[name].file("chart")) for name in _WITH_CHARTS},
+    }
+
+
+def _write(place: Place, record: dict) -> None:
+    unfinished = place.record.with_suffix(".unfinished")
+    unfinished.write_text(json.dumps(record, indent=1) + "\n")
+    unfinished.rename(place.record)
+
+
 def _runs(place: Place, record: dict) -> bool:
     """Whether all programs are alive and the API server answers."""
     wanted = _CONTROL_PLANE | (_REAL_NODE if record["real_node"] else set())
-    return wanted <= process.running(place).keys() and Kubectl(place).succeeds("get", "--raw", "/readyz")
+    return wanted <= process.running(place).keys() and Kubectl(place).is_ready()
 
 
-def _require_same(place: Place, record: dict, wish: Wish) -> None:
+def _require_alike(record: dict, wish: Wish) -> None:
+    advice = "stop it first, or take another --name"
     if record["set"] != wish.set_name:
-        raise LabError(f"lab {place.name} runs the version set {record['set']}, not {wish.set_name}: stop it first, or use another --name")
+        raise LabError(f"lab {record['name']} runs with --set {record['set']}, not {wish.set_name}: {advice}")
     if wish.real_node and not record["real_node"]:
-        raise LabError(f"lab {place.name} runs without the real node: stop it first, or use another --name")
+        raise LabError(f"lab {record['name']} runs with --no-real-node: {advice}")
+
+
+def _clean_up(place: Place) -> None:
+    if place.folder.exists():
+        say(f"removing what is left of lab {place.name}, which stopped or never finished starting")
+    _remove(place)
 
 
 def _remove(place: Place) -> None:
     _stop(place)
-    shutil.rmtree(place.folder, ignore_errors=False) if place.folder.exists() else None
+    if place.folder.exists():
+        shutil.rmtree(place.folder)
 
 
 def _stop(place: Place) -> None:
@@ -208,14 +250,5 @@ def _stop(place: Place) -> None:
     cgroup.remove()
 
 
-@contextmanager
-def _alone(place: Place) -> Iterator[None]:
-    """One command at a time for each lab."""
-    LABS.mkdir(parents=True, exist_ok=True)
-    with open(place.lock, "w", encoding="utf-8") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say(f"waiting for another command on lab {place.name} …")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+def _alone(place: Place) -> AbstractContextManager[None]:
+    return exclusively(place.lock, f"changing lab {place.name}")

@@ -3,17 +3,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The real node: containerd, the kubelet and kube-proxy, on which pods really run.
 
-They share a mount namespace in which /run, /var/log and /var/lib are the lab's own. So all of them keep their usual paths, several
-labs do not meet, and nothing is mounted or left on the host: the kernel drops the mounts with the last process.
+They share a mount namespace in which /run, /var/log and /var/lib are the lab's own. So all of them keep their usual
+paths, several labs do not meet, and nothing is mounted or left on the host: the kernel drops the mounts with the last
+process.
 """
 
 from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
-from . import process
+from . import host, process
 from .cgroup import Cgroup
 from .errors import LabError
 from .network import POD_RANGE, Network, inside
@@ -49,7 +51,16 @@ mount --make-rshared /
 exec "$@"
 """
 
-_PLUGIN_FOLDERS = (Path("/usr/lib/cni"), Path("/opt/cni/bin"), Path("/usr/libexec/cni"))
+
+@dataclass(frozen=True)
+class Import:
+    """Images on their way into the node."""
+
+    _process: subprocess.Popen[bytes]
+    _log: Path
+
+    def finish(self) -> None:
+        process.finish(self._process, "import the images", self._log)
 
 
 class Node:
@@ -70,43 +81,41 @@ class Node:
             [
                 *inside(self._place),
                 *["unshare", "--mount", "--propagation", "slave"],
-                *["sh", "-c", _OWN_MOUNTS, "own-mounts", self._folder, LABS],
-                *["containerd", "--config", config],
+                *["sh", "-c", _OWN_MOUNTS, "own-mounts", str(self._folder), str(LABS)],
+                *["containerd", "--config", str(config)],
             ],
-            "containerd",
+            self._place.log("containerd"),
         )
-        log = self._place.logs / "containerd.log"
-        process.wait_for("containerd", lambda: bool(self._containerd()) and self._ctr_answers(), 30, log)
+        process.wait_for("containerd", self._runtime_answers, 30, self._place.log("containerd"))
 
-    def start_kubelet(self) -> None:
+    def start_kubelet(self, authority: Path) -> None:
         """Registers the node; kube-proxy comes with it."""
-        kubelet = self._write("kubelet.json", json.dumps(self._kubelet_config(), indent=1))
-        proxy = self._write("kube-proxy.json", json.dumps(self._proxy_config(), indent=1))
+        kubelet = self._write("kubelet.json", json.dumps(self._kubelet_config(authority), indent=1))
         flags = [f"--config={kubelet}", f"--kubeconfig={self._place.kubeconfig}"]
-        flags += [f"--hostname-override={NAME}", f"--node-ip={self._network.lab}"]
-        process.start(self._place, [*self.inside(), self._place.bin / "kubelet", *flags], "kubelet")
-        process.start(self._place, [*self.inside(), self._place.bin / "kube-proxy", f"--config={proxy}"], "kube-proxy")
+        self._start("kubelet", *flags, f"--hostname-override={NAME}", f"--node-ip={self._network.lab}")
+        proxy = self._write("kube-proxy.json", json.dumps(self._proxy_config(), indent=1))
+        self._start("kube-proxy", f"--config={proxy}")
 
-    def import_images(self, archive: Path) -> None:
-        # Through a pipe: on the node, the cache may be hidden by the lab's own /var/lib.
+    def import_images(self, archive: Path) -> Import:
+        """Begins to; the caller has other things to do meanwhile."""
+        log = self._place.log("images")
+        # Through a pipe: on the node, the lab's own /var/lib may hide the cache.
         with open(archive, "rb") as source:
             argv = [*self.inside(), "ctr", "--namespace", "k8s.io", "images", "import", "-"]
-            done = subprocess.run(argv, stdin=source, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise LabError(f"cannot import the images of {archive}: {done.stderr.strip()}")
+            return Import(process.start(self._place, argv, log, stdin=source), log)
+
+    def _start(self, program: str, *flags: str) -> None:
+        process.start(self._place, [*self.inside(), self._place.bin / program, *flags], self._place.log(program))
 
     def inside(self) -> list[str]:
         """What to put before a command to run it on the node: its mounts and its network."""
-        pid = self._containerd()
+        pid = process.running(self._place).get("containerd")
         if pid is None:
             raise LabError(f"lab {self._place.name} has no real node")
         return ["nsenter", f"--target={pid}", "--mount", "--net"]
 
-    def _containerd(self) -> int | None:
-        return process.find(self._place, "containerd")
-
-    def _ctr_answers(self) -> bool:
-        return succeeds([*self.inside(), "ctr", "version"])
+    def _runtime_answers(self) -> bool:
+        return "containerd" in process.running(self._place) and succeeds([*self.inside(), "ctr", "version"])
 
     def _write(self, name: str, text: str) -> Path:
         file = self._folder / name
@@ -117,7 +126,6 @@ class Node:
     def _containerd_config(self) -> str:
         return f"""
 version = 2
-disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.zfs", "io.containerd.snapshotter.v1.devmapper"]
 
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "{PAUSE_IMAGE}"
@@ -125,18 +133,18 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
   restrict_oom_score_adj = true
 
 [plugins."io.containerd.grpc.v1.cri".cni]
-  bin_dir = "{_plugin_folder()}"
-  conf_dir = "{self._folder / 'cni'}"
+  bin_dir = "{host.plugin_folder()}"
+  conf_dir = "{self._folder / "cni"}"
 """
 
-    def _kubelet_config(self) -> dict:
+    def _kubelet_config(self, authority: Path) -> dict:
         return {
             "apiVersion": "kubelet.config.k8s.io/v1beta1",
             "kind": "KubeletConfiguration",
             "containerRuntimeEndpoint": "unix:///run/containerd/containerd.sock",
             "authentication": {
                 "anonymous": {"enabled": False},
-                "x509": {"clientCAFile": str(self._place.folder / "kwok/clusters" / self._place.name / "pki/ca.crt")},
+                "x509": {"clientCAFile": str(authority)},
             },
             "cgroupDriver": "cgroupfs",
             "cgroupRoot": "/" + Cgroup(self._place).name,
@@ -147,7 +155,8 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
             # Images that were imported could not be pulled again.
             "imageGCHighThresholdPercent": 100,
             "oomScoreAdj": 0,
-            # There is no cluster DNS, and no name outside can be resolved.
+            # There is no cluster DNS. Names fail at once this way, and no pod gets a warning about it.
+            "clusterDNS": ["127.0.0.1"],
             "resolvConf": "",
             "shutdownGracePeriod": "0s",
         }
@@ -179,10 +188,3 @@ _BRIDGE = {
         }
     ],
 }
-
-
-def _plugin_folder() -> Path:
-    for folder in _PLUGIN_FOLDERS:
-        if (folder / "bridge").exists():
-            return folder
-    raise LabError(f"the CNI plugin bridge is in none of {', '.join(map(str, _PLUGIN_FOLDERS))}")

@@ -47,6 +47,9 @@ class Place:
     def logs(self) -> Path:
         return self.folder / "logs"
 
+    def log(self, program: str) -> Path:
+        return self.logs / f"{program}.log"
+
     @property
     def kubeconfig(self) -> Path:
         return self.folder / "kubeconfig"

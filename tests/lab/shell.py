@@ -32,8 +32,12 @@ def run(
 
 
 def succeeds(argv: Sequence[str | Path]) -> bool:
-    """Whether the program says yes; its words do not matter."""
-    return subprocess.run([str(part) for part in argv], capture_output=True, check=False).returncode == 0
+    """Whether the program says yes; its words do not matter, nor whether it exists."""
+    try:
+        done = subprocess.run([str(part) for part in argv], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    except OSError:
+        return False
+    return done.returncode == 0
 
 
 def _last_words(done: subprocess.CompletedProcess[str]) -> str:

@@ -30,5 +30,7 @@ def version_set(name: str) -> dict[str, str]:
     """Component → version of the set called name."""
     table = _table()
     if name not in table["sets"]:
-        raise LabError(f"there is no version set {name!r}: one of {', '.join(sorted(table['sets']))} is (see {FILE.name})")
+        raise LabError(
+            f"there is no version set {name!r}: one of {', '.join(sorted(table['sets']))} is (see {FILE.name})"
+        )
     return {**table["base"], **table["sets"][name]}
