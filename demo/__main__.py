@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -38,7 +39,9 @@ def play(playbook: str, environment: dict[str, str], extra_vars: dict[str, Any])
 
 
 def table(report: list[dict[str, Any]]) -> Table:
-    result = Table("gang", "kind", "queue", "min", "running", "nodes", "seconds", "verdict")
+    result = Table(
+        "gang", "kind", "queue", "min", "running", "nodes", "seconds", "verdict", box=SIMPLE_HEAD, pad_edge=False
+    )
     for gang in report:
         nodes = str(len(gang["nodes"]))
         verdict = f"[{COLOURS[gang['verdict']]}]{gang['verdict']}[/] ({gang['expect']})"
