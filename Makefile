@@ -33,6 +33,8 @@ export ANSIBLE_COLLECTIONS_PATH := $(BUILD)/collections
 export ANSIBLE_HOME := $(BUILD)/ansible
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PYTEST := $(PYTHON) -m pytest
+# Those of the lab's own tests that start labs.
+LAB_TESTS := tests/lab/test_cluster.py tests/lab/test_lifecycle.py
 
 help: ## print this menu
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -57,12 +59,15 @@ lab-down: setup ## stop it and leave nothing behind
 lint: setup artefact yamllint ansible-lint ruff mypy changelog-lint sanity ## every gate on the text: style, types, changelog, ansible-test sanity
 
 unit: setup artefact $(if $(OLDEST),$(OLDEST_VENV)/.ready) ## pure code, on the newest and on the oldest supported ansible-core
-	$(PYTEST) tests/unit $(call junit,unit)
+	$(PYTEST) tests/unit tests/lab $(LAB_TESTS:%=--ignore=%) $(call junit,unit)
 ifdef OLDEST
 	$(OLDEST_VENV)/bin/python -m pytest tests/unit $(call junit,unit-oldest)
 else
 	@echo 'unit: no Python 3.11 found, so the oldest supported ansible-core was not tested'
 endif
+
+lab-test: setup ## the lab itself: pods do as told, labs side by side, nothing left behind
+	$(PYTEST) $(LAB_TESTS) $(call junit,lab-test)
 
 contract: setup artefact ## the connection layer against a real API server (lab)
 	$(PYTEST) tests/contract $(call junit,contract)
@@ -104,7 +109,7 @@ sanity: setup artefact ## ansible-test sanity on the artefact, without ignores
 clean: ## forget everything under build/ (not the lab's cache)
 	rm -rf $(BUILD)
 
-.PHONY: help demo test lab lab-down lint unit contract integration bench molecule setup artefact \
+.PHONY: help demo test lab lab-down lint unit lab-test contract integration bench molecule setup artefact \
 	yamllint ansible-lint ruff mypy changelog-lint sanity clean
 
 junit = --junit-xml=$(BUILD)/test/$(1).xml
