@@ -105,7 +105,8 @@ options:
     elements: dict
     suboptions: *policy
   plugins:
-    description: Job plugins with their arguments, for example V({'svc': [], 'env': []}) or V({'pytorch': ['--master=master']}).
+    description: >-
+      Job plugins with their arguments, for example V({'svc': [], 'env': []}) or V({'pytorch': ['--master=master']}).
     type: dict
   priority_class_name:
     description: PriorityClass of the gang.
