@@ -24,7 +24,7 @@ from .versions import go_version
 
 OWN_MODULES = Path(__file__).with_name("go")
 # Needed while everything is compiled cold: module sources, Go's own build cache and the programs themselves.
-_COLD_BUILD_BYTES = 12 * 2**30
+COLD_BUILD_BYTES = 12 * 2**30
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def cache_folder() -> Path:
 
 def ensure(versions: dict[str, str]) -> dict[str, Build]:
     """Component → its build; only what is missing is built."""
-    builds = {name: _planned(name, versions[name]) for name in COMPONENTS}
+    builds = {name: planned(name, versions[name]) for name in COMPONENTS}
     if all(build.folder.exists() for build in builds.values()):
         return builds
     with exclusively(cache_folder() / "lock", "building"):
@@ -74,7 +74,7 @@ def _build_all(missing: list[Build]) -> None:
         say(f"built {label} in {time.monotonic() - started:.0f} s")
 
 
-def _planned(name: str, version: str) -> Build:
+def planned(name: str, version: str) -> Build:
     key = hashlib.sha256(json.dumps(_recipe(name, version), sort_keys=True).encode()).hexdigest()[:12]
     return Build(name, version, cache_folder() / "builds" / f"{name}-{version}-{key}")
 
@@ -82,7 +82,7 @@ def _planned(name: str, version: str) -> Build:
 def _recipe(name: str, version: str) -> dict:
     """Everything that decides what comes out: when any of it changes, the component is built again."""
     component = COMPONENTS[name]
-    own = _own_module(component, version)
+    own = own_module(component, version)
     inputs = {path.name: path.read_text() for path in sorted(own.iterdir())} if own else {}
     return {
         "go": go_version(),
@@ -93,7 +93,7 @@ def _recipe(name: str, version: str) -> dict:
     }
 
 
-def _own_module(component: Component, version: str) -> Path | None:
+def own_module(component: Component, version: str) -> Path | None:
     """The folder under go/ whose go.mod requires the component at this version, if there is one."""
     line = re.compile(rf"^(require )?\s*{re.escape(component.module)} v{re.escape(version)}( //.*)?$", re.MULTILINE)
     return next((path.parent for path in sorted(OWN_MODULES.glob("*/go.mod")) if line.search(path.read_text())), None)
@@ -114,7 +114,7 @@ def _build(go: Go, build: Build) -> None:
     component = COMPONENTS[build.component]
     what = f"build {build.component} {build.version}"
     source = Path(json.loads(go("mod", "download", "-json", f"{component.module}@v{build.version}", what=what))["Dir"])
-    own = _own_module(component, build.version)
+    own = own_module(component, build.version)
     build.folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{build.component}-", dir=build.folder.parent) as scratch:
         result = Path(scratch, "result")
@@ -159,8 +159,8 @@ def _copy(source: Path, target: Path) -> None:
 
 def _require_disk(folder: Path) -> None:
     free = shutil.disk_usage(folder).free
-    if free < _COLD_BUILD_BYTES:
+    if free < COLD_BUILD_BYTES:
         raise LabError(
-            f"{folder} has {free / 2**30:.1f} GiB free and a build needs {_COLD_BUILD_BYTES / 2**30:.0f}: "
+            f"{folder} has {free / 2**30:.1f} GiB free and a build needs {COLD_BUILD_BYTES / 2**30:.0f}: "
             "make room or set KUBEGANG_LAB_CACHE to another disk"
         )

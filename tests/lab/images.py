@@ -43,7 +43,7 @@ class Image:
 def archive(builds: Mapping[str, Build]) -> Path:
     """A file that holds all images of a version set, made once and kept in the cache."""
     images = _images(builds)
-    base = _busybox()
+    base = busybox()
     key = hashlib.sha256(
         repr([_identity(base), *((image, _identity(image.content)) for image in images)]).encode()
     ).hexdigest()[:12]
@@ -79,7 +79,7 @@ def _webhook_tools(builds: Mapping[str, Build]) -> Content:
     return {
         "gen-admission-secret.sh": builds["volcano"].file("gen-admission-secret.sh"),
         "bin/kubectl": builds["kubernetes"].programs["kubectl"],
-        **_with_libraries("openssl"),
+        **with_libraries("openssl"),
         "usr/lib/ssl/openssl.cnf": _OPENSSL_CONFIG,
     }
 
@@ -88,7 +88,7 @@ def _webhook_tools(builds: Mapping[str, Build]) -> Content:
 _OPENSSL_CONFIG = b"[req]\ndistinguished_name = req_distinguished_name\n[req_distinguished_name]\n"
 
 
-def _with_libraries(program: str) -> dict[str, Path]:
+def with_libraries(program: str) -> dict[str, Path]:
     """A program of this machine and every library that it loads, each under the path at which it is looked for."""
     path = shutil.which(program)
     if path is None:
@@ -97,13 +97,13 @@ def _with_libraries(program: str) -> dict[str, Path]:
     return {f"bin/{program}": Path(path), **{str(library).lstrip("/"): library.resolve() for library in libraries}}
 
 
-def _busybox() -> Content:
-    busybox = shutil.which("busybox")
-    if busybox is None:
+def busybox() -> Content:
+    program = shutil.which("busybox")
+    if program is None:
         raise LabError("busybox is not installed")
-    applets = run([busybox, "--list"]).split()
+    applets = run([program, "--list"]).split()
     return {
-        "bin/busybox": Path(busybox),
+        "bin/busybox": Path(program),
         **{f"bin/{applet}": Link("busybox") for applet in applets if applet != "busybox"},
         "etc/passwd": b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n",
         "etc/group": b"root:x:0:\nnobody:x:65534:\n",

@@ -101,13 +101,13 @@ def _remove_empty_folder(folder: Path) -> None:
 
 
 def _link(place: Place) -> Network:
-    for network in _free_networks():
+    for network in free_networks():
         if succeeds(["ip", "link", "add", network.link, "type", "veth", "peer", "name", "eth0", "netns", place.netns]):
             return network
     raise LabError(f"no free /30 is left in {_BLOCK} for another lab")
 
 
-def _free_networks() -> Iterator[Network]:
+def free_networks() -> Iterator[Network]:
     """In order; a lab that starts at the same moment may still take one first, which makes ip link fail."""
     used = list(_used_networks())
     for index in range(_BLOCK.num_addresses // 4):
