@@ -173,7 +173,7 @@ class Kubectl:
         self._argv = [str(place.bin / "kubectl"), f"--kubeconfig={place.kubeconfig}"]
 
     def __call__(self, *args: str, stdin: str | None = None, what: str | None = None) -> str:
-        return run([*self._argv, *args], stdin=stdin, what=what)
+        return run([*self._argv, *args], stdin=stdin, what=what or f"run kubectl {' '.join(args[:3])}")
 
     def succeeds(self, *args: str) -> bool:
         return succeeds([*self._argv, "--request-timeout=3s", *args])

@@ -80,7 +80,7 @@ def test_a_pod_really_runs_and_can_be_looked_into(cluster: Kubectl, pods: Pods) 
 def test_a_pod_reaches_the_api_server_at_its_service_address(cluster: Kubectl, pods: Pods) -> None:
     pods.create("client", nodeName="node-0")
     pods.wait("client", _is_ready)
-    cluster("exec", "client", "--", "nc", "-z", "-w", "3", "10.96.0.1", "443")
+    cluster("exec", "client", "--", "sh", "-c", "nc -w 3 10.96.0.1 443 < /dev/null")
 
 
 def test_gpu_nodes_offer_gpus_and_tell_their_rack(cluster: Kubectl) -> None:
