@@ -121,6 +121,9 @@ class ControlPlane:
                 "kubelet-client-certificate": str(self._pki / "admin.crt"),
                 "kubelet-client-key": str(self._pki / "admin.key"),
             },
+            # A sole instance that loses its lease on a busy machine ends itself, and nothing starts it again.
+            "kube-controller-manager": {"leader-elect": "false"},
+            "kube-scheduler": {"leader-elect": "false"},
             # The real node has a kubelet of its own.
             "kwok-controller": {
                 "manage-all-nodes": "false",
