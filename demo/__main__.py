@@ -32,7 +32,7 @@ def play(playbook: str, environment: dict[str, str], extra_vars: dict[str, Any])
     """Run one playbook before the reader's eyes; the demo ends where it fails."""
     print(f"\n=== {playbook}", flush=True)
     inventory = str(HERE / "inventory.yml")
-    command = ["ansible-playbook", "-i", inventory, playbook, "--extra-vars", json.dumps(extra_vars)]
+    command = ["ansible-playbook", "--inventory", inventory, playbook, "--extra-vars", json.dumps(extra_vars)]
     done = subprocess.run(command, cwd=HERE, env=os.environ | environment, stdin=subprocess.DEVNULL, check=False)
     if done.returncode:
         sys.exit(f"demo: {playbook} failed")

@@ -36,7 +36,7 @@ _DROPPED_WHEN_ZERO = frozenset(
         *("hostNetwork", "hostPID", "hostIPC", "nodeSelector", "tolerations", "volumes", "initContainers"),
         *("imagePullSecrets", "hostAliases", "priorityClassName", "serviceAccountName", "schedulerName", "subdomain"),
         *("command", "args", "env", "envFrom", "ports", "volumeMounts", "workingDir", "stdin", "stdinOnce", "tty"),
-        *("value", "readOnly", "subPath", "hostPort", "policies", "replicas", "resources"),
+        *("value", "readOnly", "subPath", "hostPort", "policies", "replicas", "resources", "limits", "requests"),
     )
 )
 # The server writes these; they are no part of what was wanted.

@@ -103,6 +103,11 @@ def test_a_field_that_go_drops_when_it_is_zero_is_no_difference():
     assert changes({"tasks": [task(template={"spec": spec})]}) == []
 
 
+def test_an_empty_list_of_limits_is_no_difference():
+    stored = {"resources": {"requests": {"cpu": "10m"}}}
+    assert merge({"resources": {"requests": {"cpu": "10m"}, "limits": {}}}, stored) == stored
+
+
 def test_a_zero_that_is_stored_as_given_is_a_difference():
     spec = {"containers": [{"name": "c", "image": "x:1"}], "terminationGracePeriodSeconds": 0}
     assert changes({"tasks": [task(template={"spec": spec})]}) == [
