@@ -27,6 +27,8 @@ class Cgroup:
 
     def create(self) -> None:
         """In every hierarchy, because the kubelet wants its root to exist in all of them."""
+        if _unified():
+            _enable_controllers()
         for hierarchy in _hierarchies():
             (hierarchy / self.name).mkdir(exist_ok=True)
         self._own.mkdir(exist_ok=True)
@@ -60,9 +62,6 @@ class Cgroup:
             for folder in sorted((path for path in top.glob("**/") if path.is_dir()), reverse=True):
                 _rmdir(folder)
 
-    def folders(self) -> list[Path]:
-        return [path for path in (hierarchy / self.name for hierarchy in _hierarchies()) if path.exists()]
-
     @property
     def _membership(self) -> Path:
         return _membership_hierarchy() / self.name
@@ -75,6 +74,12 @@ class Cgroup:
 
 def _unified() -> bool:
     return (_ROOT / "cgroup.controllers").exists()
+
+
+def _enable_controllers() -> None:
+    """The kubelet wants every controller of the machine in its root, too."""
+    controllers = (_ROOT / "cgroup.controllers").read_text().split()
+    (_ROOT / "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in controllers))
 
 
 def _membership_hierarchy() -> Path:
@@ -92,7 +97,7 @@ def _hierarchies() -> list[Path]:
 def _read(file: Path) -> str:
     try:
         return file.read_text()
-    except (FileNotFoundError, OSError):
+    except OSError:
         return ""  # the cgroup went away in the meantime
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -22,6 +23,8 @@ _Words: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 def main(argv: list[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
+    # Not every root has them in its path, and kube-proxy looks for iptables there too.
+    os.environ["PATH"] += ":/usr/local/sbin:/usr/sbin:/sbin"
     try:
         arguments.word(arguments)
     except LabError as error:

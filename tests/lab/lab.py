@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 import time
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 
 from . import build, gpu_nodes, host, images, network, node, process
@@ -49,10 +49,10 @@ def up(place: Place, wish: Wish) -> dict:
         if record and _runs(place, record):
             _require_alike(record, wish)
             say(f"lab {place.name} is running: KUBECONFIG={place.kubeconfig}")
+            ensure_gpu_nodes(place, wish.gpu_nodes)
         else:
             _clean_up(place)
             record = _start(place, wish, builds)
-    ensure_gpu_nodes(place, wish.gpu_nodes)
     return record
 
 
@@ -62,7 +62,7 @@ def down(place: Place) -> None:
     with _alone(place):
         _remove(place)
         place.lock.unlink()
-    if not any(LABS.iterdir()):
+    with suppress(OSError):  # the folder goes with the last lab
         LABS.rmdir()
 
 

@@ -16,15 +16,38 @@ from .progress import say
 
 @contextmanager
 def exclusively(file: Path, doing: str) -> Iterator[None]:
-    """Holds a lock on file, which the holder may delete."""
-    file.parent.mkdir(parents=True, exist_ok=True)
+    """Holds a lock on file. The holder may delete it."""
+    descriptor = _lock(file, doing)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(file: Path, doing: str) -> int:
     while True:
-        with open(file, "w", encoding="utf-8") as lock:
-            _take(lock.fileno(), doing)
-            if _is_still(file, lock.fileno()):
-                yield
-                return
-            # The one before us deleted the file: whoever comes next would lock another one.
+        descriptor = _open(file)
+        _take(descriptor, doing)
+        if _is(descriptor, file):
+            return descriptor
+        # The one before us deleted the file: whoever comes next would lock another one.
+        os.close(descriptor)
+
+
+def _is(descriptor: int, file: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), file.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _open(file: Path) -> int:
+    while True:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            return os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except FileNotFoundError:
+            pass  # the folder was removed in between
 
 
 def _take(descriptor: int, doing: str) -> None:
@@ -33,7 +56,3 @@ def _take(descriptor: int, doing: str) -> None:
     except BlockingIOError:
         say(f"waiting for another command that is {doing} …")
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-
-
-def _is_still(file: Path, descriptor: int) -> bool:
-    return file.exists() and os.path.samestat(file.stat(), os.fstat(descriptor))

