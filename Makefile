@@ -138,10 +138,12 @@ $(KUBERNETES_CORE)/.ready: $(VENV)/.ready
 # Folders are listed as well as files, so that a deleted file is noticed too.
 SOURCES := $(shell find galaxy.yml README.md LICENSE CHANGELOG.md requirements.txt meta changelogs docs plugins roles playbooks 2>/dev/null)
 
-# Installed beside its place and moved into it, so that whoever runs tests at this moment sees a whole collection.
+# Installed beside its place and moved into it, by one make at a time, so that whoever runs tests at this moment sees a
+# whole collection.
 $(ARTEFACT)/MANIFEST.json: $(VENV)/.ready $(SOURCES)
 	@mkdir -p $(COLLECTIONS)/kubegang
-	@ansible-galaxy collection build --force --output-path $(BUILD)/artefact >/dev/null
-	@ANSIBLE_COLLECTIONS_PATH=$(BUILD)/staged ansible-galaxy collection install --offline --no-deps --force -p $(BUILD)/staged $(BUILD)/artefact/kubegang-core-*.tar.gz >/dev/null
-	@rm -rf $(ARTEFACT) && mv $(BUILD)/staged/ansible_collections/kubegang/core $(ARTEFACT)
-	@touch $@
+	@exec 9>$(BUILD)/artefact.lock; flock 9; \
+	ansible-galaxy collection build --force --output-path $(BUILD)/artefact >/dev/null; \
+	ANSIBLE_COLLECTIONS_PATH=$(BUILD)/staged ansible-galaxy collection install --offline --no-deps --force \
+		-p $(BUILD)/staged $(BUILD)/artefact/kubegang-core-*.tar.gz >/dev/null; \
+	rm -rf $(ARTEFACT); mv $(BUILD)/staged/ansible_collections/kubegang/core $(ARTEFACT); touch $@
