@@ -21,8 +21,8 @@ from ansible_collections.kubegang.core.plugins.module_utils._cluster import Clus
 from ansible_collections.kubegang.core.plugins.module_utils._errors import ApiError, GangError
 from ansible_collections.kubegang.core.plugins.module_utils._wait import Outcome, Source, Wake, wait_until
 
-Object = t.Dict[str, t.Any]
-Path = t.Tuple[str, ...]
+Object = dict[str, t.Any]
+Path = tuple[str, ...]
 
 # Below these keys a value is a quantity (core/v1 ResourceList), so that 1000m and 1 are the same amount.
 _RESOURCE_LISTS = frozenset(

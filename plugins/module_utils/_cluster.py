@@ -110,6 +110,10 @@ class Row:
     ended: str = ""
 
 
+# Named here because Cluster has a method called list.
+Rows = list[Row]
+
+
 class Deadline:
     """A moment that everything within one task looks at."""
 
@@ -152,7 +156,7 @@ class Watch:
         if shutdown:
             try:
                 shutdown()
-            except (ValueError, OSError):
+            except (RuntimeError, ValueError, OSError):
                 pass  # The stream has ended by itself.
         self._response.close()
 
@@ -232,7 +236,7 @@ class Cluster:
         # Items of a list carry neither apiVersion nor kind.
         return [dict(item, apiVersion=kind.api_version, kind=kind.kind) for item in answer.get("items") or ()]
 
-    def table(self, kind: Kind, namespace: str | None = None, *, labels: str = "", fields: str = "") -> list[Row]:
+    def table(self, kind: Kind, namespace: str | None = None, *, labels: str = "", fields: str = "") -> Rows:
         """The same list as rows: metadata and printed columns, at a small part of the cost."""
         query = dict(_selectors(labels, fields), includeObject="Metadata")
         answer = self._call("GET", kind, namespace, query=query, accept=_TABLE)
@@ -280,7 +284,9 @@ class Cluster:
         """
         query = _selectors(labels, fields)
         newest = self._call("GET", kind, namespace, query=dict(query, limit="1"), accept=_METADATA_LIST)
-        query.update(watch="true", resourceVersion=newest["metadata"]["resourceVersion"], timeoutSeconds=f"{seconds:.0f}")
+        query.update(
+            watch="true", resourceVersion=newest["metadata"]["resourceVersion"], timeoutSeconds=f"{seconds:.0f}"
+        )
         url = self._url(kind.path(namespace), query)
         doing = f"watch {kind.call(namespace)} in {self.name}"
         return Watch(self._exchange("GET", url, doing, accept=_METADATA_ONLY, timeout=seconds + 1, stream=True))
@@ -441,7 +447,9 @@ def _load(params: dict[str, t.Any], configuration: k8s_client.Configuration) -> 
     except k8s_config.ConfigException as error:
         where = "the given dictionary" if isinstance(kubeconfig, dict) else kubeconfig or "the default kubeconfig"
         wanted = f"context {context!r} of " if context else ""
-        raise GangError(f"no connection: {wanted}{where} cannot be used: {error}{_known_contexts(kubeconfig)}") from error
+        raise GangError(
+            f"no connection: {wanted}{where} cannot be used: {error}{_known_contexts(kubeconfig)}"
+        ) from error
 
 
 def _known_contexts(kubeconfig: t.Any) -> str:

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.kubegang.core.plugins.module_utils._assert import prove
 from ansible_collections.kubegang.core.plugins.module_utils._change import Change, Object, reconcile, remove
 from ansible_collections.kubegang.core.plugins.module_utils._cluster import JOB, POD, Cluster, KindNotServed, Row
 from ansible_collections.kubegang.core.plugins.module_utils._command import order
 from ansible_collections.kubegang.core.plugins.module_utils._errors import GangError
+from ansible_collections.kubegang.core.plugins.module_utils._gang import Expectation, Target
 from ansible_collections.kubegang.core.plugins.module_utils._volcano import (
     FINAL_PHASES,
     JOB_RULES,
@@ -60,7 +62,12 @@ def _submit(params: dict[str, t.Any], cluster: Cluster) -> dict[str, t.Any]:
     result = change.result()
     if cluster.dry_run or params["wait_for"] == "created":
         return result
-    return _await_gang(cluster, wanted, params["wait_for"], result)
+    metadata = wanted["metadata"]
+    target = Target("Job", metadata["namespace"], metadata["name"])
+    # A Job that has completed has run: the same task may come again when the work is done.
+    expectation = Expectation(state=params["wait_for"], accept_finished=True)
+    prove(cluster, target, expectation, changed=result["changed"])
+    return {**result, "object": _existing(cluster, target.name, target.namespace)}
 
 
 def _remove(cluster: Cluster, name: str, namespace: str) -> dict[str, t.Any]:
@@ -127,7 +134,9 @@ def _command(
             cluster.deadline,
         )
     if not outcome.satisfied:
-        raise GangError(f"Job {namespace}/{name} in {cluster.name} is still {job_phase(now)} after {action}", changed=needed)
+        raise GangError(
+            f"Job {namespace}/{name} in {cluster.name} is still {job_phase(now)} after {action}", changed=needed
+        )
     return _phase_result(now, before, job_phase(now) if needed else before)
 
 

@@ -235,26 +235,29 @@ gangs:
 
 from ansible_collections.kubegang.core.plugins.module_utils._assert import assert_gangs
 from ansible_collections.kubegang.core.plugins.module_utils._gang import TARGET_EXCLUSIVE, TARGET_SPEC
-from ansible_collections.kubegang.core.plugins.module_utils._module import WAIT_SPEC, run
+from ansible_collections.kubegang.core.plugins.module_utils._module import run
+from ansible_collections.kubegang.core.plugins.module_utils._operation import WAIT_SPEC, Operation
+
+OPERATION = Operation(
+    assert_gangs,
+    {
+        **WAIT_SPEC,
+        **TARGET_SPEC,
+        "expect": {"type": "str", "choices": ["running", "completed", "held"], "default": "running"},
+        "hold_for": {"type": "int", "default": 0},
+        "require_ready": {"type": "bool", "default": True},
+        "every_task_minimum": {"type": "bool", "default": False},
+        "accept_finished": {"type": "bool", "default": False},
+        "distinct_nodes": {"type": "bool", "default": False},
+        "same_topology": {"type": "str"},
+        "queue": {"type": "str"},
+    },
+    {"mutually_exclusive": TARGET_EXCLUSIVE},
+)
 
 
 def main() -> None:
-    run(
-        {
-            **WAIT_SPEC,
-            **TARGET_SPEC,
-            "expect": {"type": "str", "choices": ["running", "completed", "held"], "default": "running"},
-            "hold_for": {"type": "int", "default": 0},
-            "require_ready": {"type": "bool", "default": True},
-            "every_task_minimum": {"type": "bool", "default": False},
-            "accept_finished": {"type": "bool", "default": False},
-            "distinct_nodes": {"type": "bool", "default": False},
-            "same_topology": {"type": "str"},
-            "queue": {"type": "str"},
-        },
-        assert_gangs,
-        mutually_exclusive=TARGET_EXCLUSIVE,
-    )
+    run(OPERATION)
 
 
 if __name__ == "__main__":

@@ -200,10 +200,13 @@ gangs:
 from ansible_collections.kubegang.core.plugins.module_utils._assert import gang_facts
 from ansible_collections.kubegang.core.plugins.module_utils._gang import TARGET_EXCLUSIVE, TARGET_SPEC
 from ansible_collections.kubegang.core.plugins.module_utils._module import run
+from ansible_collections.kubegang.core.plugins.module_utils._operation import Operation
+
+OPERATION = Operation(gang_facts, TARGET_SPEC, {"mutually_exclusive": TARGET_EXCLUSIVE})
 
 
 def main() -> None:
-    run(TARGET_SPEC, gang_facts, mutually_exclusive=TARGET_EXCLUSIVE)
+    run(OPERATION)
 
 
 if __name__ == "__main__":

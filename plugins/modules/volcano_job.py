@@ -237,7 +237,8 @@ object:
 """
 
 from ansible_collections.kubegang.core.plugins.module_utils._job import ensure_job
-from ansible_collections.kubegang.core.plugins.module_utils._module import WAIT_SPEC, run
+from ansible_collections.kubegang.core.plugins.module_utils._module import run
+from ansible_collections.kubegang.core.plugins.module_utils._operation import WAIT_SPEC, Operation
 
 POLICIES = {
     "type": "list",
@@ -296,24 +297,29 @@ PARTS = {
 }
 
 
+OPERATION = Operation(
+    ensure_job,
+    {
+        **WAIT_SPEC,
+        **PARTS,
+        "name": {"type": "str"},
+        "namespace": {"type": "str", "default": "default"},
+        "state": {"type": "str", "choices": ["present", "absent", "suspended", "resumed"], "default": "present"},
+        "definition": {"type": "dict"},
+        "scheduler_name": {"type": "str", "default": "volcano"},
+        "on_immutable": {"type": "str", "choices": ["fail", "recreate"], "default": "fail"},
+        "wait_for": {"type": "str", "choices": ["created", "running", "completed"], "default": "created"},
+    },
+    {
+        "mutually_exclusive": [("definition", part) for part in PARTS],
+        "required_one_of": [("name", "definition")],
+        "required_if": [("state", "present", ("tasks", "definition"), True)],
+    },
+)
+
+
 def main() -> None:
-    run(
-        {
-            **WAIT_SPEC,
-            **PARTS,
-            "name": {"type": "str"},
-            "namespace": {"type": "str", "default": "default"},
-            "state": {"type": "str", "choices": ["present", "absent", "suspended", "resumed"], "default": "present"},
-            "definition": {"type": "dict"},
-            "scheduler_name": {"type": "str", "default": "volcano"},
-            "on_immutable": {"type": "str", "choices": ["fail", "recreate"], "default": "fail"},
-            "wait_for": {"type": "str", "choices": ["created", "running", "completed"], "default": "created"},
-        },
-        ensure_job,
-        mutually_exclusive=[("definition", part) for part in PARTS],
-        required_one_of=[("name", "definition")],
-        required_if=[("state", "present", ("tasks", "definition"), True)],
-    )
+    run(OPERATION)
 
 
 if __name__ == "__main__":

@@ -107,26 +107,29 @@ object:
     status: {state: Open}
 """
 
-from ansible_collections.kubegang.core.plugins.module_utils._module import WAIT_SPEC, run
+from ansible_collections.kubegang.core.plugins.module_utils._module import run
+from ansible_collections.kubegang.core.plugins.module_utils._operation import WAIT_SPEC, Operation
 from ansible_collections.kubegang.core.plugins.module_utils._queue import ensure_queue
+
+OPERATION = Operation(
+    ensure_queue,
+    {
+        **WAIT_SPEC,
+        "name": {"type": "str", "required": True},
+        "state": {"type": "str", "choices": ["present", "open", "closed", "absent"], "default": "present"},
+        "weight": {"type": "int"},
+        "capability": {"type": "dict"},
+        "deserved": {"type": "dict"},
+        "guarantee": {"type": "dict"},
+        "reclaimable": {"type": "bool"},
+        "parent": {"type": "str"},
+        "priority": {"type": "int"},
+    },
+)
 
 
 def main() -> None:
-    run(
-        {
-            **WAIT_SPEC,
-            "name": {"type": "str", "required": True},
-            "state": {"type": "str", "choices": ["present", "open", "closed", "absent"], "default": "present"},
-            "weight": {"type": "int"},
-            "capability": {"type": "dict"},
-            "deserved": {"type": "dict"},
-            "guarantee": {"type": "dict"},
-            "reclaimable": {"type": "bool"},
-            "parent": {"type": "str"},
-            "priority": {"type": "int"},
-        },
-        ensure_queue,
-    )
+    run(OPERATION)
 
 
 if __name__ == "__main__":
