@@ -174,8 +174,8 @@ def _action_conflicts(actions: list[str]) -> list[str]:
     findings = []
     if "allocate" not in actions:
         findings.append("action 'allocate' is missing: nothing would be scheduled")
-    whole = [name for name in ("gangpreempt", "gangreclaim") if name in actions]
-    single = [name for name in ("preempt", "reclaim") if name in actions]
+    whole: list[str] = [name for name in ("gangpreempt", "gangreclaim") if name in actions]
+    single: list[str] = [name for name in ("preempt", "reclaim") if name in actions]
     if whole and single:
         names = " and ".join(map(repr, whole + single))
         findings.append(f"actions {names} exclude each other: evict whole gangs or single pods, not both")

@@ -31,13 +31,12 @@ _RESOURCE_LISTS = frozenset(
 # Volcano's webhook rewrites the tasks through Go types that drop these fields when they are false, 0 or empty (core/v1
 # and batch.volcano.sh/v1alpha1, ``omitempty`` without a pointer); built-in metadata is dropped likewise.
 _DROPPED_WHEN_ZERO = frozenset(
-    (
-        *("annotations", "labels", "finalizers", "ownerReferences"),
-        *("hostNetwork", "hostPID", "hostIPC", "nodeSelector", "tolerations", "volumes", "initContainers"),
-        *("imagePullSecrets", "hostAliases", "priorityClassName", "serviceAccountName", "schedulerName", "subdomain"),
-        *("command", "args", "env", "envFrom", "ports", "volumeMounts", "workingDir", "stdin", "stdinOnce", "tty"),
-        *("value", "readOnly", "subPath", "hostPort", "policies", "replicas", "resources", "limits", "requests"),
-    )
+    """
+    annotations labels finalizers ownerReferences hostNetwork hostPID hostIPC nodeSelector tolerations volumes
+    initContainers imagePullSecrets hostAliases priorityClassName serviceAccountName schedulerName subdomain
+    command args env envFrom ports volumeMounts workingDir stdin stdinOnce tty value readOnly subPath hostPort
+    policies replicas resources limits requests
+    """.split()
 )
 # The server writes these; they are no part of what was wanted.
 _SERVER_METADATA = frozenset(

@@ -18,20 +18,18 @@ from ansible_collections.kubegang.core.plugins.module_utils._errors import GangE
 # Fields that are integers in core/v1 and in Volcano's and LWS's kinds. Templating turns numbers into text, and the
 # server refuses text there; the first refusal should come from us, naming the field, before anything is sent.
 _INTEGERS = frozenset(
-    (
-        *("replicas", "size", "minAvailable", "minSuccess", "maxRetry", "ttlSecondsAfterFinished", "exitCode", "weight"),
-        *("priority", "highestTierAllowed", "totalPartitions", "partitionSize", "minPartitions", "containerPort"),
-        *("hostPort", "defaultMode", "activeDeadlineSeconds", "terminationGracePeriodSeconds", "runAsUser"),
-        *("runAsGroup", "fsGroup", "initialDelaySeconds", "periodSeconds", "timeoutSeconds", "failureThreshold"),
-        *("successThreshold", "tolerationSeconds", "subGroupSize"),
-    )
+    """
+    replicas size minAvailable minSuccess maxRetry ttlSecondsAfterFinished exitCode weight priority
+    highestTierAllowed totalPartitions partitionSize minPartitions containerPort hostPort defaultMode
+    activeDeadlineSeconds terminationGracePeriodSeconds runAsUser runAsGroup fsGroup initialDelaySeconds
+    periodSeconds timeoutSeconds failureThreshold successThreshold tolerationSeconds subGroupSize
+    """.split()
 )
 _BOOLEANS = frozenset(
-    (
-        *("reclaimable", "hostNetwork", "hostPID", "hostIPC", "readOnly", "optional", "privileged", "tty", "stdin"),
-        *("automountServiceAccountToken", "enableServiceLinks", "shareProcessNamespace", "readOnlyRootFilesystem"),
-        *("runAsNonRoot", "allowPrivilegeEscalation"),
-    )
+    """
+    reclaimable hostNetwork hostPID hostIPC readOnly optional privileged tty stdin automountServiceAccountToken
+    enableServiceLinks shareProcessNamespace readOnlyRootFilesystem runAsNonRoot allowPrivilegeEscalation
+    """.split()
 )
 # Below these every value is text: YAML's ``true`` and ``2024`` have to be written as "true" and "2024".
 _TEXT_MAPS = frozenset(("labels", "annotations", "nodeSelector", "matchLabels"))

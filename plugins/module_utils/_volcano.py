@@ -124,7 +124,9 @@ def job_doubts(built: Object) -> list[str]:
     dependent = [task for task in tasks if task.get("dependsOn")]
     first = sum(task.get("replicas", 1) for task in tasks if task not in dependent)
     if dependent and minimum > first:
-        waits = "; ".join(f"{task['name']} dependsOn {', '.join(task['dependsOn'].get('name') or ())}" for task in dependent)
+        waits = "; ".join(
+            f"{task['name']} dependsOn {', '.join(task['dependsOn'].get('name') or ())}" for task in dependent
+        )
         doubts.append(
             f"minAvailable {minimum} can never be met: {waits}, so only {first} of {minimum} pods exist while the gang"
             " waits for all of them"
