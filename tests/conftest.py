@@ -73,7 +73,9 @@ def namespace(request: pytest.FixtureRequest, kubectl: Kubectl) -> Iterator[str]
 def run_module(ansible: Ansible) -> Callable[..., TaskResult]:
     """``run_module("volcano_job", check=True, name=…)``: one real task; a failed one is a result, not an error."""
 
-    def run(module: str, *, check: bool = False, diff: bool = True, **params: Any) -> TaskResult:
-        return ansible.module(module, params, check=check, diff=diff)
+    def run(
+        module: str, *, check: bool = False, diff: bool = True, own_process: bool = False, **params: Any
+    ) -> TaskResult:
+        return ansible.module(module, params, check=check, diff=diff, own_process=own_process)
 
     return run

@@ -8,6 +8,8 @@ What stands on the server is told by kubectl, and which requests reached it by t
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 POD = {"spec": {"containers": [{"name": "main", "image": "busybox:1.36", "resources": {"limits": {"nvidia.com/gpu": 2}}}]}}
@@ -55,7 +57,11 @@ def live(module, kubectl, identity):
 
 
 @pytest.mark.usefixtures("volcano")
-def test_each_step_is_predicted_by_check_mode_done_once_and_not_repeated(module, identity, live, run_module, audit_log):
+@pytest.mark.parametrize("own_process", [False, True], ids=["in the worker", "as a module"])
+def test_each_step_is_predicted_by_check_mode_done_once_and_not_repeated(
+    module, identity, live, run_module, audit_log, own_process
+):
+    run_module = partial(run_module, own_process=own_process)
     steps = [("create", CREATE[module]), ("modify", MODIFY[module]), ("delete", {"state": "absent"})]
     for step, options in steps:
         for first in (True, False):

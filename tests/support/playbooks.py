@@ -114,10 +114,19 @@ class Ansible:
         path.write_text(yaml.safe_dump([play], sort_keys=False))
         return self.playbook(path, **options)
 
-    def module(self, module: str, params: dict[str, Any], *, check: bool = False, diff: bool = True) -> TaskResult:
-        """Run one task; a failed one is a result like any other."""
+    def module(
+        self, module: str, params: dict[str, Any], *, check: bool = False, diff: bool = True, own_process: bool = False
+    ) -> TaskResult:
+        """Run one task; a failed one is a result like any other.
+
+        Args:
+            own_process: run the module itself, rather than its operation in the controller's worker. Another name of
+                the same interpreter is enough to make Ansible do that.
+        """
         fqcn = module if "." in module else f"kubegang.core.{module}"
-        run = self.play([{"name": module, fqcn: params}], check=check, diff=diff)
+        interpreter = {"ansible_python_interpreter": str(Path(sys.executable).with_name("python3"))}
+        task = {"name": module, fqcn: params, "vars": interpreter if own_process else {}}
+        run = self.play([task], check=check, diff=diff)
         assert run.results, f"no task ran:\n{run.output}"
         return run.results[-1]
 
