@@ -40,9 +40,12 @@ class Image:
     user: str = ""
 
 
-def archive(builds: Mapping[str, Build]) -> Path:
-    """A file that holds all images of a version set, made once and kept in the cache."""
-    images = _images(builds)
+def archive(builds: Mapping[str, Build], unversioned: bool = True) -> Path:
+    """A file that holds all images of a version set, made once and kept in the cache.
+
+    Names without a version belong to the lab's own set: another one that joins it comes without.
+    """
+    images = _images(builds, unversioned)
     base = busybox()
     key = hashlib.sha256(
         repr([_identity(base), *((image, _identity(image.content)) for image in images)]).encode()
@@ -57,15 +60,16 @@ def archive(builds: Mapping[str, Build]) -> Path:
     return file
 
 
-def _images(builds: Mapping[str, Build]) -> list[Image]:
+def _images(builds: Mapping[str, Build], unversioned: bool) -> list[Image]:
     volcano, lws = builds["volcano"], builds["lws"]
     volcano_images = [
         Image((f"docker.io/volcanosh/{name}:v{volcano.version}",), (f"/{name}",), {name: program, **more})
         for name, program in volcano.programs.items()
         for more in [_webhook_tools(builds) if name == "vc-webhook-manager" else {}]
     ]
-    # The chart of a Go module still says "main", a released one its version.
-    lws_names = tuple(f"registry.k8s.io/lws/lws:{tag}" for tag in ("main", f"v{lws.version}"))
+    # The chart in the Go module still says "main", a released one its version.
+    lws_tags = ["main"] * unversioned + [f"v{lws.version}"]
+    lws_names = tuple(f"registry.k8s.io/lws/lws:{tag}" for tag in lws_tags)
     return [
         Image((PAUSE_IMAGE,), ("/bin/busybox", "sleep", "infinity")),
         Image((BUSYBOX_IMAGE,), ("/bin/sh",)),

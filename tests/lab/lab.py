@@ -119,7 +119,7 @@ def add_images(place: Place, set_name: str) -> None:
     builds = build.ensure(version_set(set_name))
     with _alone(place):
         record = require(place)
-        Node(place, Network.of(record["address"])).import_images(images.archive(builds)).finish()
+        Node(place, Network.of(record["address"])).import_images(images.archive(builds, unversioned=False)).finish()
         record["sets"][set_name] = _set_record(builds)
         _write(place, record)
     say(f"lab {place.name} has the images of the version set {set_name}")

@@ -74,6 +74,12 @@ def test_images_have_the_names_that_the_charts_use(builds: dict[str, Build]) -> 
     }
 
 
+def test_a_set_that_joins_a_lab_takes_no_name_from_the_lab_s_own(builds: dict[str, Build]) -> None:
+    names = Layout(images.archive(builds, unversioned=False)).names
+    assert "registry.k8s.io/lws/lws:v1.2.3" in names
+    assert "registry.k8s.io/lws/lws:main" not in names
+
+
 def test_the_webhook_image_has_what_the_certificate_job_runs(builds: dict[str, Build]) -> None:
     files = Layout(images.archive(builds)).files("docker.io/volcanosh/vc-webhook-manager:v1.2.3")
     assert {"gen-admission-secret.sh", "bin/kubectl", "bin/openssl", "bin/sh", "vc-webhook-manager"} <= files.keys()
