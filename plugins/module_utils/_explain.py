@@ -447,7 +447,8 @@ def _minimums_first(gang: Gang, wanting: list[tuple[str, Object]]) -> list[tuple
         return wanting
     for member in gang.members:
         lacking[member.task] = lacking.get(member.task, 0) - member.bound
-    first, rest = [], []
+    first: list[tuple[str, Object]] = []
+    rest: list[tuple[str, Object]] = []
     for task, spec in wanting:
         (first if lacking.get(task, 0) > 0 else rest).append((task, spec))
         lacking[task] = lacking.get(task, 0) - 1
