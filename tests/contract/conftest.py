@@ -46,9 +46,7 @@ def relay(kubeconfig: dict[str, Any]) -> Iterator[Relay]:
 
 
 @pytest.fixture
-def through_relay(
-    relay: Relay, kubeconfig: dict[str, Any], connect: Callable[..., Cluster]
-) -> Callable[..., Cluster]:
+def through_relay(relay: Relay, kubeconfig: dict[str, Any], connect: Callable[..., Cluster]) -> Callable[..., Cluster]:
     """As ``connect``, with every byte passing the relay; the server's certificate is checked under its own name."""
     server = urlsplit(kubeconfig["clusters"][0]["cluster"]["server"])
     rerouted = yaml.safe_load(yaml.safe_dump(kubeconfig))

@@ -46,7 +46,9 @@ def test_an_absent_object_is_none(cluster, namespace):
 
 
 def test_an_unknown_kind_is_no_absent_object_and_the_message_says_what_to_install(connect, namespace):
-    with pytest.raises(KindNotServed, match=r"nobody\.kubegang\.dev/v1 has no things; The thing controller is not inst"):
+    with pytest.raises(
+        KindNotServed, match=r"nobody\.kubegang\.dev/v1 has no things; The thing controller is not inst"
+    ):
         connect(patience=0).get(UNKNOWN, "x", namespace)
 
 
@@ -156,7 +158,9 @@ def test_removing_waits_for_finalizers_and_names_them_when_they_stay(connect, ku
     with pytest.raises(GangError, match=r"not gone; finalizers kubegang\.dev/held") as late:
         remove(connect(patience=1), CONFIG_MAP, "settings", namespace)
     assert late.value.facts["changed"]
-    kubectl("patch", "configmap", "settings", "--namespace", namespace, "--type=merge", '-p={"metadata":{"finalizers":[]}}')
+    kubectl(
+        "patch", "configmap", "settings", "--namespace", namespace, "--type=merge", '-p={"metadata":{"finalizers":[]}}'
+    )
     assert not remove(connect(), CONFIG_MAP, "settings", namespace).changed
 
 
@@ -208,7 +212,9 @@ def test_a_kubeconfig_may_be_a_dictionary(connect, kubeconfig):
 def readers_token(kubectl, namespace):
     """The token of a service account that may view the test's namespace and nothing else."""
     kubectl("create", "serviceaccount", "reader", "--namespace", namespace)
-    kubectl("create", "rolebinding", "reader", "--clusterrole=view", f"--serviceaccount={namespace}:reader", "-n", namespace)
+    kubectl(
+        "create", "rolebinding", "reader", "--clusterrole=view", f"--serviceaccount={namespace}:reader", "-n", namespace
+    )
     return kubectl("create", "token", "reader", "--namespace", namespace).strip()
 
 
@@ -316,7 +322,10 @@ def test_a_wait_without_the_right_to_watch_looks_now_and_then(connect, kubectl, 
     threading.Timer(1, kubectl, ("create", "configmap", "settings", "--namespace", namespace)).start()
     with Wake(cluster, [Source(CONFIG_MAP, namespace)]) as wake:
         _found, outcome = wait_until(
-            lambda: cluster.get(CONFIG_MAP, "settings", namespace), lambda seen: Outcome(seen is not None), wake, Deadline(20)
+            lambda: cluster.get(CONFIG_MAP, "settings", namespace),
+            lambda seen: Outcome(seen is not None),
+            wake,
+            Deadline(20),
         )
     assert outcome.satisfied
 

@@ -12,7 +12,9 @@ from functools import partial
 
 import pytest
 
-POD = {"spec": {"containers": [{"name": "main", "image": "busybox:1.36", "resources": {"limits": {"nvidia.com/gpu": 2}}}]}}
+POD = {
+    "spec": {"containers": [{"name": "main", "image": "busybox:1.36", "resources": {"limits": {"nvidia.com/gpu": 2}}}]}
+}
 TOLERATING = {"spec": {**POD["spec"], "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists"}]}}
 
 CREATE = {

@@ -174,7 +174,9 @@ def test_pods_that_outlive_their_job_are_named(submit, kubectl, namespace):
     }
     kubectl.apply(held)
     result = submit(state="absent", wait_timeout=1)
-    kubectl("patch", "pod", "train-worker-0", "--namespace", namespace, "--type=merge", '-p={"metadata":{"finalizers":[]}}')
+    kubectl(
+        "patch", "pod", "train-worker-0", "--namespace", namespace, "--type=merge", '-p={"metadata":{"finalizers":[]}}'
+    )
     assert result.failed
     assert not result.changed
     assert "train-worker-0" in result.msg
@@ -202,7 +204,10 @@ def test_a_minimum_beyond_the_replicas_is_refused_the_same_way_in_check_mode(sub
 
 def test_text_where_a_number_belongs_is_refused_before_any_request(submit, audit_log):
     mark = audit_log.mark()
-    broken = {"metadata": {"name": "train"}, "spec": {"tasks": [{"name": "w", "replicas": "four", "template": template()}]}}
+    broken = {
+        "metadata": {"name": "train"},
+        "spec": {"tasks": [{"name": "w", "replicas": "four", "template": template()}]},
+    }
     result = submit(definition=broken)
     assert "spec.tasks[0].replicas: 'four'" in result.msg
     assert not audit_log.writes(mark)

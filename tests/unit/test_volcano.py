@@ -43,7 +43,9 @@ def test_options_become_the_fields_of_the_api():
     built = job(
         options(
             queue="research",
-            tasks=[{"replicas": 4, "depends_on": ["ps"], "policies": [{"event": "PodFailed", "action": "RestartTask"}]}],
+            tasks=[
+                {"replicas": 4, "depends_on": ["ps"], "policies": [{"event": "PodFailed", "action": "RestartTask"}]}
+            ],
             policies=[{"exit_code": 3, "action": "AbortJob", "event": None}],
             network_topology={"mode": "hard", "highest_tier_allowed": 2},
             volumes=[{"mount_path": "/data", "volume_claim_name": "data", "volume_claim": None}],
@@ -153,7 +155,10 @@ def test_a_gang_that_waits_for_a_task_that_waits_for_the_gang_is_doubted():
 
 
 def test_dependent_tasks_are_fine_where_the_gang_can_do_without_them():
-    tasks = [{"name": "w", "replicas": 8}, {"name": "m", "replicas": 1, "minAvailable": 0, "dependsOn": {"name": ["w"]}}]
+    tasks = [
+        {"name": "w", "replicas": 8},
+        {"name": "m", "replicas": 1, "minAvailable": 0, "dependsOn": {"name": ["w"]}},
+    ]
     assert job_doubts(job(defined({"minAvailable": 8, "tasks": tasks}))) == []
 
 
