@@ -78,8 +78,11 @@ integration: setup artefact ## modules, roles and README against the lab, judged
 bench: setup artefact ## a 1,000-pod gang: gang_assert against kubernetes.core.k8s_info (lab)
 	$(PYTEST) tests/bench -s $(call junit,bench)
 
-molecule: setup artefact $(if $(filter default,$(S)),,lab) ## one Molecule scenario, S=<scenario>
-	@$(if $(filter default,$(S)),,set -a; eval "$$($(PYTHON) -m tests.lab env --name $(NAME))"; set +a;) molecule test --scenario-name $(S)
+# Scenario default starts a lab of its own.
+OWN_LAB := $(filter default,$(S))$(filter none,$(LAB))
+molecule: setup artefact $(if $(OWN_LAB),,lab) ## one Molecule scenario, S=<scenario>
+	@$(if $(OWN_LAB),,set -a; eval "$$($(PYTHON) -m tests.lab env --name $(NAME))"; set +a;) \
+	molecule test --scenario-name $(S)
 
 ##### what the words above stand on
 
