@@ -110,7 +110,7 @@ def ensure_gpu_nodes(place: Place, count: int) -> None:
     present = len(gpu_nodes.names(kubectl))
     if present < count:
         gpu_nodes.create(kubectl, first=present, count=count - present, gpus=record["gpus_per_node"])
-        kubectl("wait", "node", "--all", "--for=condition=Ready", "--timeout=120s", what="get every node ready")
+        _wait_until_ready(place, kubectl)
         say(f"lab {place.name} has {count} GPU nodes")
 
 
@@ -178,10 +178,19 @@ def _wait_for_nodes(place: Place, wish: Wish, kubectl: Kubectl) -> None:
     log = place.log("kubelet")
     if wish.real_node:
         process.wait_for("the real node", lambda: kubectl.succeeds("get", "node", node.NAME), 60, log)
-    if wish.real_node or wish.gpu_nodes:
-        kubectl("wait", "node", "--all", "--for=condition=Ready", "--timeout=120s", what="get every node ready")
+    _wait_until_ready(place, kubectl)
     # The first pod of a namespace is refused until its account exists.
     process.wait_for("the default account", lambda: kubectl.succeeds("get", "serviceaccount", "default"), 60, log)
+
+
+def _wait_until_ready(place: Place, kubectl: Kubectl) -> None:
+    # kubectl wait would watch each node by itself, which takes half a minute for some hundred.
+    ready = '{range .items[*]}{.status.conditions[?(@.type=="Ready")].status}{"\\n"}{end}'
+
+    def all_are() -> bool:
+        return set(kubectl("get", "nodes", "-o", f"jsonpath={ready}").splitlines()) <= {"True"}
+
+    process.wait_for("every node's readiness", all_are, 120, place.log("kubelet"))
 
 
 def _record(place: Place, wish: Wish, builds: dict[str, Build], plane: ControlPlane, link: Network) -> dict:
