@@ -92,8 +92,12 @@ def prove(
     """
     began = time.monotonic()
     looks = _Looks(cluster, target, expectation)
-    with Wake(cluster, () if cluster.deadline.passed else target.sources) as wake:
-        seen, outcome = wait_until(looks.read, looks.judge, wake, cluster.deadline, hold)
+    try:
+        with Wake(cluster, () if cluster.deadline.passed else target.sources) as wake:
+            seen, outcome = wait_until(looks.read, looks.judge, wake, cluster.deadline, hold)
+    except GangError as error:
+        error.facts.setdefault("changed", changed)
+        raise
     if outcome.satisfied:
         return seen
     waited = round(time.monotonic() - began)

@@ -163,11 +163,11 @@ def _used(pods: t.Iterable[Object]) -> dict[str, Amounts]:
 
 
 def explain(gang: Gang, evidence: Evidence) -> list[str]:
-    """Why this gang does not run whole, most telling first; nothing when it does."""
-    if gang.whole or gang.finished:
+    """Why this gang, or a member beyond those that it needs, does not run; nothing when all is well."""
+    if gang.finished:
         return []
     members = list(_members(gang, evidence))
-    if gang.dead:
+    if gang.dead or gang.whole:
         return members
     reasons = [*_standing(gang), *refusals(gang, evidence.gatekeepers), *_absent(gang, evidence), *members]
     if gang.bound < gang.needed:

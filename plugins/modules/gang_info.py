@@ -189,7 +189,7 @@ gangs:
           returned: always
           sample: "container main: ImagePullBackOff registry.example/train:1"
     reasons:
-      description: Why the gang does not run whole; none when it does or has completed.
+      description: Why the gang, or a member beyond those that it needs, does not run.
       type: list
       elements: str
       returned: always

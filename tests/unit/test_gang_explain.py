@@ -72,6 +72,14 @@ def test_reason_is_told(name: str, reasons: list[str]) -> None:
         assert reason in explanation
 
 
+def test_member_beyond_the_minimum_is_explained_though_the_gang_runs() -> None:
+    said = fixture("not-ready")
+    said["podgroups"][0]["spec"]["minMember"] = 1
+    said["rows"][0]["cells"]["ready"] = "1/1"
+    said["pods"].pop(0)
+    assert told(said) == "not-ready-worker-1: container main is not ready"
+
+
 def test_form_without_pods_is_explained_from_the_templates() -> None:
     said = fixture("oversized")
     said.update(rows=[], pods=[])
