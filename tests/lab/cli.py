@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable
 from typing import TypeAlias
 
-from . import build, lab
+from . import build, lab, record
 from .errors import LabError
 from .lab import Wish
 from .place import Place
@@ -108,7 +108,7 @@ def _status(arguments: argparse.Namespace) -> None:
 
 
 def _env(arguments: argparse.Namespace) -> None:
-    for key, value in lab.environment(lab.require(arguments.place)).items():
+    for key, value in record.environment(lab.require(arguments.place)).items():
         print(f"{key}={value}")
 
 

@@ -10,13 +10,17 @@ import json
 from pathlib import Path
 
 from . import audit, process
+from .errors import LabError
+from .kubectl import Kubectl
 from .network import SERVICE_OF_KUBERNETES, SERVICE_RANGE, SIMULATED_POD_RANGE, Network, inside
 from .place import Place
-from .shell import run, succeeds
 
 STAGES = Path(__file__).with_name("stages.yaml")
 API_PORT = 6443
 SIMULATED_NODE = ("kwok.x-k8s.io/node", "fake")
+_CONFIG_API = "config.kwok.x-k8s.io/v1alpha1"
+# Arguments that kwokctl sets itself, to something else.
+_OVERRIDDEN = {"manage-all-nodes", "node-ip"}
 
 _PROGRAMS = {
     "etcdBinary": "etcd",
@@ -25,6 +29,18 @@ _PROGRAMS = {
     "kubeSchedulerBinary": "kube-scheduler",
     "kwokControllerBinary": "kwok",
     "kubectlBinary": "kubectl",
+}
+
+
+_KWOK = {
+    "apiVersion": _CONFIG_API,
+    "kind": "KwokConfiguration",
+    "options": {
+        "cidr": SIMULATED_POD_RANGE,
+        "podPlayStageParallelism": 16,
+        "nodePlayStageParallelism": 16,
+        "nodeLeaseParallelism": 16,
+    },
 }
 
 
@@ -48,64 +64,48 @@ class ControlPlane:
     def start(self) -> None:
         """Comes back when the API server is ready."""
         self._folder.mkdir()
-        policy = self._folder / "audit-policy.json"
-        policy.write_text(json.dumps(audit.POLICY))
-        config = self._folder / "kwokctl.yaml"
-        config.write_text(
-            "---\n".join([*(json.dumps(part) + "\n" for part in self._config(policy)), STAGES.read_text()])
-        )
         kwokctl = [str(self._place.bin / "kwokctl"), "create", "cluster", "--name", self._place.name]
         log = self._place.log("kwokctl")
         creation = process.start(
             self._place,
             # Without --kubeconfig it would write into the one of the user.
-            [*inside(self._place), *kwokctl, "--config", str(config), "--kubeconfig", ""],
+            [*inside(self._place), *kwokctl, "--config", str(self._write_config()), "--kubeconfig", ""],
             log,
             env={"KWOK_WORKDIR": str(self._folder), "HOME": str(self._folder)},
         )
         process.finish(creation, "start the control plane", log)
         self._write_kubeconfig()
-        process.wait_for("the API server", Kubectl(self._place).is_ready, 60, self._cluster / "logs/kube-apiserver.log")
+        if not Kubectl(self._place).is_served():
+            raise LabError(f"the API server is not ready: see {self._cluster / 'logs/kube-apiserver.log'}")
 
-    def _config(self, policy: Path) -> list[dict]:
-        return [
-            {
-                "apiVersion": "config.kwok.x-k8s.io/v1alpha1",
-                "kind": "KwokctlConfiguration",
-                "options": {
-                    "runtime": "binary",
-                    **{option: str(self._place.bin / program) for option, program in _PROGRAMS.items()},
-                    "bindAddress": "0.0.0.0",
-                    "kubeApiserverPort": API_PORT,
-                    "kubeApiserverCertSANs": [SERVICE_OF_KUBERNETES, self._network.lab],
-                    "kubeAuditPolicy": str(policy),
-                    "kubeAuthorization": True,
-                    "kubeAdmission": True,
-                    # A gang of a thousand pods is a thousand binds and as many status changes.
-                    "disableQPSLimits": True,
-                    "nodeLeaseDurationSeconds": 40,
-                },
-                "componentsPatches": [
-                    {
-                        "name": name,
-                        "extraArgs": [
-                            {"key": key, "value": value, "override": key in _OVERRIDDEN} for key, value in args.items()
-                        ],
-                    }
-                    for name, args in self._arguments().items()
-                ],
+    def _write_config(self) -> Path:
+        """JSON documents, which are YAML, and the Stages."""
+        policy = self._folder / "audit-policy.json"
+        policy.write_text(json.dumps(audit.POLICY))
+        config = self._folder / "kwokctl.yaml"
+        parts = [json.dumps(part) + "\n" for part in (self._kwokctl(policy), _KWOK)]
+        config.write_text("---\n".join([*parts, STAGES.read_text()]))
+        return config
+
+    def _kwokctl(self, policy: Path) -> dict:
+        return {
+            "apiVersion": _CONFIG_API,
+            "kind": "KwokctlConfiguration",
+            "options": {
+                "runtime": "binary",
+                **{option: str(self._place.bin / program) for option, program in _PROGRAMS.items()},
+                "bindAddress": "0.0.0.0",
+                "kubeApiserverPort": API_PORT,
+                "kubeApiserverCertSANs": [SERVICE_OF_KUBERNETES, self._network.lab],
+                "kubeAuditPolicy": str(policy),
+                "kubeAuthorization": True,
+                "kubeAdmission": True,
+                # A gang of a thousand pods is a thousand binds and as many status changes.
+                "disableQPSLimits": True,
+                "nodeLeaseDurationSeconds": 40,
             },
-            {
-                "apiVersion": "config.kwok.x-k8s.io/v1alpha1",
-                "kind": "KwokConfiguration",
-                "options": {
-                    "cidr": SIMULATED_POD_RANGE,
-                    "podPlayStageParallelism": 16,
-                    "nodePlayStageParallelism": 16,
-                    "nodeLeaseParallelism": 16,
-                },
-            },
-        ]
+            "componentsPatches": [_patch(name, arguments) for name, arguments in self._arguments().items()],
+        }
 
     def _arguments(self) -> dict[str, dict[str, str]]:
         return {
@@ -114,7 +114,7 @@ class ControlPlane:
             "kube-apiserver": {
                 "advertise-address": self._network.lab,
                 "service-cluster-ip-range": SERVICE_RANGE,
-                # Webhooks are dialled at their pod's address: the API server's own host has no kube-proxy to rely on.
+                # Webhooks are dialled at their pod's address, whether kube-proxy has heard of it or not.
                 "enable-aggregator-routing": "true",
                 # For kubectl logs and exec: no resolver knows the nodes' names.
                 "kubelet-preferred-address-types": "InternalIP,Hostname",
@@ -165,21 +165,6 @@ class ControlPlane:
         self._place.kubeconfig.write_text(json.dumps(config, indent=1))
 
 
-# Arguments that kwokctl sets itself, to something else.
-_OVERRIDDEN = {"manage-all-nodes", "node-ip"}
-
-
-class Kubectl:
-    """kubectl on a lab's cluster."""
-
-    def __init__(self, place: Place) -> None:
-        self._argv = [str(place.bin / "kubectl"), f"--kubeconfig={place.kubeconfig}"]
-
-    def __call__(self, *args: str, stdin: str | None = None, what: str | None = None) -> str:
-        return run([*self._argv, *args], stdin=stdin, what=what or f"run kubectl {' '.join(args[:3])}")
-
-    def succeeds(self, *args: str) -> bool:
-        return succeeds([*self._argv, "--request-timeout=3s", *args])
-
-    def is_ready(self) -> bool:
-        return self.succeeds("get", "--raw", "/readyz")
+def _patch(component: str, arguments: dict[str, str]) -> dict:
+    extra = [{"key": key, "value": value, "override": key in _OVERRIDDEN} for key, value in arguments.items()]
+    return {"name": component, "extraArgs": extra}

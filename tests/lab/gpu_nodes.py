@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 
-from .control_plane import SIMULATED_NODE, Kubectl
+from .control_plane import SIMULATED_NODE
+from .kubectl import Kubectl
 
 _NODES_PER_RACK = 4
 _PRODUCT = "NVIDIA-H100-80GB-HBM3"

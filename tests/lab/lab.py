@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import time
@@ -13,10 +12,12 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 
 from . import build, gpu_nodes, host, images, network, node, process
+from . import record as records
 from .build import Build
 from .cgroup import Cgroup
-from .control_plane import ControlPlane, Kubectl
+from .control_plane import ControlPlane
 from .errors import LabError
+from .kubectl import Kubectl
 from .lock import exclusively
 from .network import Network
 from .node import Node
@@ -27,7 +28,6 @@ from .versions import version_set
 _CONTROL_PLANE = {"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok-controller"}
 _REAL_NODE = {"containerd", "kubelet", "kube-proxy"}
 _IN_BIN = ("etcd", "kubernetes", "kwok", "helm")
-_WITH_CHARTS = ("volcano", "lws")
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def up(place: Place, wish: Wish) -> dict:
     host.require(wish.real_node)
     builds = build.ensure(version_set(wish.set_name))
     with _alone(place):
-        record = read(place)
+        record = records.read(place)
         if record and _runs(place, record):
             _require_alike(record, wish)
             say(f"lab {place.name} is running: KUBECONFIG={place.kubeconfig}")
@@ -66,20 +66,16 @@ def down(place: Place) -> None:
         LABS.rmdir()
 
 
-def read(place: Place) -> dict | None:
-    return json.loads(place.record.read_text()) if place.record.exists() else None
-
-
 def require(place: Place) -> dict:
     """The record of a lab that must be running."""
-    record = read(place)
+    record = records.read(place)
     if record is None or not _runs(place, record):
         raise LabError(f"lab {place.name} is not running: start it with the word up")
     return record
 
 
 def status(place: Place) -> dict:
-    record = read(place)
+    record = records.read(place)
     unfinished = "unfinished" if place.folder.exists() else "absent"
     return {
         "name": place.name,
@@ -88,18 +84,6 @@ def status(place: Place) -> dict:
         "kubeconfig": record["kubeconfig"] if record else None,
         "processes": process.running(place),
         "memory_mib": process.memory_mib(place),
-    }
-
-
-def environment(record: dict) -> dict[str, str]:
-    """What a shell wants to know of a lab."""
-    return {
-        "KUBECONFIG": record["kubeconfig"],
-        **{tool.upper(): f"{record['bin']}/{tool}" for tool in ("kubectl", "helm")},
-        **{f"{name.upper()}_CHART": chart for name, chart in record["charts"].items()},
-        "LAB_NAME": record["name"],
-        "LAB_SET": record["set"],
-        "LAB_AUDIT_LOG": record["audit_log"],
     }
 
 
@@ -120,8 +104,8 @@ def add_images(place: Place, set_name: str) -> None:
     with _alone(place):
         record = require(place)
         Node(place, Network.of(record["address"])).import_images(images.archive(builds, unversioned=False)).finish()
-        record["sets"][set_name] = _set_record(builds)
-        _write(place, record)
+        record["sets"][set_name] = records.of_set(builds)
+        records.write(place, record)
     say(f"lab {place.name} has the images of the version set {set_name}")
 
 
@@ -133,7 +117,7 @@ def _start(place: Place, wish: Wish, builds: dict[str, Build]) -> dict:
         # The folder stays, with the logs for whoever looks for the reason. The next start removes it.
         _stop(place)
         raise
-    _write(place, record)
+    records.write(place, record)
     say(f"lab {place.name} is up after {time.monotonic() - started:.0f} s: KUBECONFIG={place.kubeconfig}")
     return record
 
@@ -194,7 +178,7 @@ def _wait_until_ready(place: Place, kubectl: Kubectl) -> None:
 
 
 def _record(place: Place, wish: Wish, builds: dict[str, Build], plane: ControlPlane, link: Network) -> dict:
-    own_set = _set_record(builds)
+    own_set = records.of_set(builds)
     return {
         "name": place.name,
         "set": wish.set_name,
@@ -212,23 +196,10 @@ def _record(place: Place, wish: Wish, builds: dict[str, Build], plane: ControlPl
     }
 
 
-def _set_record(builds: dict[str, Build]) -> dict:
-    return {
-        "versions": {name: built.version for name, built in builds.items()},
-        "charts": {name: str(builds[name].file("chart")) for name in _WITH_CHARTS},
-    }
-
-
-def _write(place: Place, record: dict) -> None:
-    unfinished = place.record.with_suffix(".unfinished")
-    unfinished.write_text(json.dumps(record, indent=1) + "\n")
-    unfinished.rename(place.record)
-
-
 def _runs(place: Place, record: dict) -> bool:
     """Whether all programs are alive and the API server answers."""
     wanted = _CONTROL_PLANE | (_REAL_NODE if record["real_node"] else set())
-    return wanted <= process.running(place).keys() and Kubectl(place).is_ready()
+    return wanted <= process.running(place).keys() and Kubectl(place).is_served()
 
 
 def _require_alike(record: dict, wish: Wish) -> None:

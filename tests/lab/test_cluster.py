@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from tests.lab import lab
-from tests.lab.control_plane import Kubectl
 from tests.lab.images import BUSYBOX_IMAGE
+from tests.lab.kubectl import Kubectl
 from tests.lab.place import Place
 
 ROOT = Path(__file__).parents[2]

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab import lab, process
-from tests.lab.control_plane import Kubectl
+from tests.lab.kubectl import Kubectl
 from tests.lab.place import Place
 
 ROOT = Path(__file__).parents[2]
