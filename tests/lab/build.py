@@ -65,6 +65,7 @@ def ensure(versions: dict[str, str]) -> dict[str, Build]:
 def _build_all(missing: list[Build]) -> None:
     if missing:
         _require_disk(cache_folder())
+        _remove_interrupted()
         go = Go(cache_folder())
     for number, build in enumerate(missing, start=1):
         label = f"{build.component} {build.version} ({number} of {len(missing)})"
@@ -126,6 +127,11 @@ def _build(go: Go, build: Build) -> None:
         for name, inside in component.files.items():
             _copy(source / inside, result / name)
         result.rename(build.folder)
+
+
+def _remove_interrupted() -> None:
+    for scratch in (cache_folder() / "builds").glob(".*"):
+        shutil.rmtree(scratch)
 
 
 def _workspace(go: Go, own: Path, scratch: Path) -> Path:

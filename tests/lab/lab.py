@@ -104,7 +104,7 @@ def add_images(place: Place, set_name: str) -> None:
     with _alone(place):
         record = require(place)
         Node(place, Network.of(record["address"])).import_images(images.archive(builds, unversioned=False)).finish()
-        record["sets"][set_name] = records.of_set(builds)
+        record["sets"][set_name] = records.of_set(place, set_name, builds)
         records.write(place, record)
     say(f"lab {place.name} has the images of the version set {set_name}")
 
@@ -178,7 +178,7 @@ def _wait_until_ready(place: Place, kubectl: Kubectl) -> None:
 
 
 def _record(place: Place, wish: Wish, builds: dict[str, Build], plane: ControlPlane, link: Network) -> dict:
-    own_set = records.of_set(builds)
+    own_set = records.of_set(place, wish.set_name, builds)
     return {
         "name": place.name,
         "set": wish.set_name,

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 
 from .build import Build
@@ -25,11 +26,14 @@ def write(place: Place, record: Mapping[str, object]) -> None:
     unfinished.rename(place.record)
 
 
-def of_set(builds: Mapping[str, Build]) -> dict:
-    """The versions and charts of a version set."""
+def of_set(place: Place, set_name: str, builds: Mapping[str, Build]) -> dict:
+    """The versions of a version set, and its charts, which it brings into the lab's folder."""
+    charts = {name: place.folder / "charts" / set_name / name for name in _WITH_CHARTS}
+    for name, chart in charts.items():
+        shutil.copytree(builds[name].file("chart"), chart, dirs_exist_ok=True)
     return {
         "versions": {name: built.version for name, built in builds.items()},
-        "charts": {name: str(builds[name].file("chart")) for name in _WITH_CHARTS},
+        "charts": {name: str(chart) for name, chart in charts.items()},
     }
 
 

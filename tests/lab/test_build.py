@@ -87,6 +87,14 @@ def test_an_interrupted_build_is_not_taken_for_a_finished_one(go: FakeGo) -> Non
     assert all(program.exists() for each in builds.values() for program in each.programs.values())
 
 
+@pytest.mark.usefixtures("go")
+def test_what_a_killed_build_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
+    left = tmp_path / "cache" / "builds" / ".etcd-killed"
+    left.mkdir(parents=True)
+    build.ensure(version_set("default"))
+    assert not left.exists()
+
+
 def test_files_taken_from_a_module_are_writable(go: FakeGo) -> None:
     chart = build.ensure(version_set("default"))["volcano"].file("gen-admission-secret.sh")
     assert chart.stat().st_mode & 0o200
