@@ -43,18 +43,24 @@ def start() -> LiveCluster:
     """The lab KUBEGANG_LAB_NAME, started if it is not up, or with KUBEGANG_LAB=none the cluster of KUBECONFIG."""
     if os.environ.get("KUBEGANG_LAB") == "none":
         return _existing()
-    name, versions = os.environ.get("KUBEGANG_LAB_NAME", "main"), os.environ.get("KUBEGANG_LAB_SET", "default")
-    subprocess.run(
-        [sys.executable, "-m", "tests.lab", "up", "--name", name, "--set", versions],
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        check=True,
-    )
+    return start_lab(os.environ.get("KUBEGANG_LAB_NAME", "main"), os.environ.get("KUBEGANG_LAB_SET", "default"))
+
+
+def start_lab(name: str, *version_sets: str) -> LiveCluster:
+    """The lab of that name, with the programs of the first version set, and the images and charts of all."""
+    lab_word("up", "--name", name, "--set", version_sets[0])
+    for more in version_sets[1:]:
+        lab_word("images", "--name", name, "--set", more)
     folder = LABS / name
     facts = json.loads((folder / "lab.json").read_text())
     programs = folder / "bin"
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
     return LiveCluster(folder / "kubeconfig", programs / "kubectl", path, facts)
+
+
+def lab_word(*arguments: str) -> None:
+    """One word of the lab's command line."""
+    subprocess.run([sys.executable, "-m", "tests.lab", *arguments], cwd=ROOT, stdin=subprocess.DEVNULL, check=True)
 
 
 def _existing() -> LiveCluster:
@@ -66,12 +72,15 @@ def _existing() -> LiveCluster:
     return LiveCluster(Path(kubeconfig).resolve(), Path(kubectl), os.environ["PATH"])
 
 
-def site_vars(cluster: LiveCluster) -> dict[str, Any]:
+def site_vars(cluster: LiveCluster, version_set: str = "") -> dict[str, Any]:
     """What playbooks/site.yml needs to know: in the lab, that charts lie on this machine and not in a repository."""
     if not cluster.is_lab:
         return {}
-    charts, versions = cluster.facts["charts"], cluster.facts["versions"]
+    facts = cluster.facts["sets"][version_set or cluster.facts["set"]]
+    charts, versions = facts["charts"], facts["versions"]
     return {
+        # The lab runs one Kubernetes under all version sets.
+        "volcano_allow_unsupported_kubernetes": True,
         "volcano_chart_repo_url": "",
         "volcano_chart_ref": charts["volcano"],
         "volcano_version": versions["volcano"],
