@@ -13,6 +13,7 @@ import pytest
 
 pytestmark = pytest.mark.usefixtures("volcano")
 JOBS = "jobs.batch.volcano.sh"
+QUEUES = "queues.scheduling.volcano.sh"
 PODGROUPS = "podgroups.scheduling.volcano.sh"
 RACK = "topology.kubegang.dev/rack"
 TOLERATIONS = [{"key": "nvidia.com/gpu", "operator": "Exists"}]
@@ -227,6 +228,8 @@ def test_closed_queue_ends_the_wait(submit, assert_gang, run_module, kubectl, na
         assert result.seconds < PATIENT
     finally:
         kubectl("delete", JOBS, "big", "--namespace", namespace)
+        kubectl("wait", f"{QUEUES}/{namespace}", "--for=jsonpath={.status.state}=Closed", "--timeout=60s")
+        kubectl("delete", QUEUES, namespace)
 
 
 def test_job_that_appears_during_the_wait_is_found(submit, assert_gang, meanwhile):
