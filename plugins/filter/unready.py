@@ -7,11 +7,12 @@ DOCUMENTATION = r"""
 name: unready
 author: kubegang contributors (@kubegang)
 version_added: 1.0.0
-short_description: Say which of the wanted Deployments and CustomResourceDefinitions are missing or not ready
+short_description: Say which of the wanted Deployments, webhooks and CustomResourceDefinitions are missing or not ready
 description:
   - Judges objects as C(kubernetes.core.k8s_info) returns them, against what should be there.
   - A Deployment is ready when its controller has seen the current generation and all replicas are updated and
-    available, so that pods of an older generation do not count. A CustomResourceDefinition is ready when Established.
+    available, so that pods of an older generation do not count. A CustomResourceDefinition is ready when Established, a
+    webhook configuration when each webhook knows the certificate authority of its server.
 positional: _input, wanted
 options:
   _input:
@@ -87,7 +88,17 @@ def _custom_resource_definition(live: dict) -> str | None:
     return ": ".join(["not Established", *filter(None, refusals)])
 
 
-JUDGES = {"CustomResourceDefinition": _custom_resource_definition, "Deployment": _deployment}
+def _webhook_configuration(live: dict) -> str | None:
+    hooks = [each["name"] for each in live.get("webhooks") or [] if not each["clientConfig"].get("caBundle")]
+    return f"no caBundle for {', '.join(hooks)}" if hooks else None
+
+
+JUDGES = {
+    "CustomResourceDefinition": _custom_resource_definition,
+    "Deployment": _deployment,
+    "MutatingWebhookConfiguration": _webhook_configuration,
+    "ValidatingWebhookConfiguration": _webhook_configuration,
+}
 
 
 class FilterModule:

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubegang contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""When a Deployment or a CustomResourceDefinition counts as ready."""
+"""When an object of a release counts as ready."""
 
 from __future__ import annotations
 
@@ -73,6 +73,15 @@ def test_established_definition_is_ready():
 )
 def test_definition_that_is_not_established_says_why(live, reason):
     assert unready([live], [WANTED_CRD]) == [f"CustomResourceDefinition jobs.batch.volcano.sh: {reason}"]
+
+
+@pytest.mark.parametrize("kind", ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"])
+def test_webhook_is_ready_when_it_knows_its_certificate_authority(kind):
+    wanted = {"kind": kind, "metadata": {"name": "queues"}}
+    hooks = [{"name": "queue.volcano.sh", "clientConfig": {"caBundle": "Q0E="}}]
+    assert unready([{**wanted, "webhooks": hooks}], [wanted]) == []
+    hooks.append({"name": "job.volcano.sh", "clientConfig": {}})
+    assert unready([{**wanted, "webhooks": hooks}], [wanted]) == [f"{kind} queues: no caBundle for job.volcano.sh"]
 
 
 def test_missing_object_is_named():
