@@ -25,16 +25,14 @@ from ansible_collections.kubegang.core.plugins.module_utils._explain import (
     schedulers_of,
 )
 from ansible_collections.kubegang.core.plugins.module_utils._gang import (
-    Expectation,
     Gang,
     Member,
     Snapshot,
     Target,
-    judge,
-    problems,
     read,
     require_namespace,
 )
+from ansible_collections.kubegang.core.plugins.module_utils._judge import Expectation, judge, problems
 from ansible_collections.kubegang.core.plugins.module_utils._wait import Outcome, Wake, wait_until
 
 # A scheduler that serves a gang binds or comments its pods sooner than this; only then its name is looked into.

@@ -14,29 +14,34 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections import Counter
 from dataclasses import dataclass, field
-from decimal import Decimal
 
+from ansible_collections.kubegang.core.plugins.module_utils._capacity import (
+    Amounts,
+    Load,
+    add,
+    is_sidecar,
+    limits,
+    requests,
+    shortage,
+)
+from ansible_collections.kubegang.core.plugins.module_utils._change import Object
 from ansible_collections.kubegang.core.plugins.module_utils._cluster import (
     EVENT,
     NODE,
     POD,
     QUEUE,
     Cluster,
-    quantity,
 )
 from ansible_collections.kubegang.core.plugins.module_utils._errors import ApiError
 from ansible_collections.kubegang.core.plugins.module_utils._gang import (
     Gang,
     Member,
-    Object,
     Snapshot,
     dig,
     some,
 )
-
-Amounts = dict[str, Decimal]
+from ansible_collections.kubegang.core.plugins.module_utils._volcano import queue_state
 
 _DEFAULT_SCHEDULER = "default-scheduler"
 _SCHEDULER_PODS = "app=volcano-scheduler"  # as Volcano's own chart and manifest label them
@@ -155,7 +160,7 @@ def gather(cluster: Cluster, snapshot: Snapshot) -> Evidence:
 def _used(pods: t.Iterable[Object]) -> dict[str, Amounts]:
     used: dict[str, Amounts] = {}
     for pod in pods:
-        _add(used.setdefault(pod["spec"]["nodeName"], {}), requests(pod["spec"]), 1)
+        add(used.setdefault(pod["spec"]["nodeName"], {}), requests(pod["spec"]), 1)
     return used
 
 
@@ -171,7 +176,7 @@ def explain(gang: Gang, evidence: Evidence) -> list[str]:
         return members
     reasons = [*_standing(gang), *refusals(gang, evidence.gatekeepers), *_absent(gang, evidence), *members]
     if gang.bound < gang.needed:
-        reasons += [*_shortage(gang, evidence), *_queue_limits(gang, evidence), *_queue(gang, evidence.gatekeepers)]
+        reasons += [*_shortage(gang, evidence), *_queue(gang, evidence.gatekeepers)]
     return reasons
 
 
@@ -181,7 +186,7 @@ def refusals(gang: Gang, gatekeepers: Gatekeepers) -> list[str]:
         return []
     refused = []
     queue = gatekeepers.queues.get(gang.queue, {})
-    state = dig(queue, "status", "state", default="")
+    state = queue_state(queue or {})
     if queue is None:
         refused.append(f"queue {gang.queue} does not exist")
     elif state in ("Closed", "Closing"):
@@ -312,15 +317,11 @@ def _container_trouble(pod: Object) -> str:
         if dig(status, "lastState", "terminated"):
             return f"{_termination(status)}: {reason}, {status.get('restartCount', 0)} restarts"
         return f"container {status['name']}: {reason}{_colon(waiting.get('message'))}"
-    sidecars = {init["name"] for init in dig(pod, "spec", "initContainers", default=()) if _is_sidecar(init)}
+    sidecars = {init["name"] for init in dig(pod, "spec", "initContainers", default=()) if is_sidecar(init)}
     for status in dig(pod, "status", "initContainerStatuses", default=()):
         if dig(status, "state", "running") is not None and status["name"] not in sidecars:
             return f"init container {status['name']} is still running"
     return ""
-
-
-def _is_sidecar(init_container: Object) -> bool:
-    return init_container.get("restartPolicy") == "Always"
 
 
 def _unscheduled(pod: Object) -> str:
@@ -378,57 +379,28 @@ def _colon(text: str | None) -> str:
     return f": {_quote(text)}" if text else ""
 
 
-# --- room on nodes and in queues, pure -------------------------------------------------------------------------------
+# --- what the gang still wants, pure --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Load:
-    """Equal pods that still want a node: what each requests, where it may run, and how many there are."""
-
-    spec: Object
-    each: Amounts
-    count: int
-
-
-def requests(spec: Object) -> Amounts:
-    """What a pod with this spec takes of a node: its containers and sidecars, or more for an init container."""
-    steady: Amounts = {}
-    peak: Amounts = {}
-    for container in spec.get("containers") or ():
-        _add(steady, _container_requests(container), 1)
-    for container in spec.get("initContainers") or ():
-        own = _container_requests(container)
-        if _is_sidecar(container):
-            _add(steady, own, 1)
-        else:
-            peak = {name: max(peak.get(name, Decimal(0)), own.get(name, Decimal(0))) for name in {*peak, *own}}
-    total = {name: max(steady.get(name, Decimal(0)), peak.get(name, Decimal(0))) for name in {*steady, *peak}}
-    _add(total, _amounts(spec.get("overhead")), 1)
-    return total
+def _shortage(gang: Gang, evidence: Evidence) -> t.Iterator[str]:
+    """What the gang wants that nodes and queues do not have."""
+    loads = _loads(gang, evidence)
+    if evidence.nodes is None or evidence.used is None:
+        yield from evidence.unread
+    else:
+        for load in loads:
+            yield from shortage(load, evidence.nodes, evidence.used)
+    yield from limits(loads, gang.queue, evidence.gatekeepers.queues)
 
 
-def _container_requests(container: Object) -> Amounts:
-    resources = container.get("resources") or {}
-    return _amounts({**(resources.get("limits") or {}), **(resources.get("requests") or {})})
-
-
-def _amounts(resources: t.Mapping[str, t.Any] | None) -> Amounts:
-    return {name: quantity(value) for name, value in (resources or {}).items()}
-
-
-def _add(total: Amounts, more: Amounts, times: int) -> None:
-    for name, amount in more.items():
-        total[name] = total.get(name, Decimal(0)) + amount * times
-
-
-def _loads(gang: Gang, evidence: Evidence) -> list[_Load]:
+def _loads(gang: Gang, evidence: Evidence) -> list[Load]:
     """The pods that the gang still needs on nodes, equal ones together."""
-    counted: dict[str, _Load] = {}
+    counted: dict[str, Load] = {}
     for _task, spec in _minimums_first(gang, _wanting(gang, evidence))[: max(0, gang.needed - gang.bound)]:
         each = requests(spec)
         key = repr([sorted(each.items()), spec.get("nodeSelector"), spec.get("tolerations")])
         known = counted.get(key)
-        counted[key] = _Load(spec, each, known.count + 1 if known else 1)
+        counted[key] = Load(spec, each, known.count + 1 if known else 1)
     return list(counted.values())
 
 
@@ -476,151 +448,9 @@ def _lws_templates(gang: Gang) -> list[tuple[str, Object, int]]:
     return [("", leader, 0 if have else 1), ("", worker, max(0, gang.size - max(1, have)))]
 
 
-def _shortage(gang: Gang, evidence: Evidence) -> t.Iterator[str]:
-    """What is wanted, in numbers, against what is free on the nodes that would take these pods."""
-    if evidence.nodes is None or evidence.used is None:
-        yield from evidence.unread
-        return
-    for load in _loads(gang, evidence):
-        offering = [node for node in evidence.nodes if _offers(node, load.each)]
-        if not offering:
-            yield from _too_large(load, evidence.nodes)
-            continue
-        taking = [node for node in offering if not obstacle(node, load.spec)]
-        if not taking:
-            yield _nowhere(load, offering)
-            continue
-        free = {node["metadata"]["name"]: _free(node, evidence.used) for node in taking}
-        short = list(_short(load, free))
-        yield from short or _crowded(load, free)
-
-
-def _offers(node: Object, wanted: Amounts) -> bool:
-    """Whether a node, empty, would have enough of everything for one pod."""
-    has = _allocatable(node)
-    return all(has.get(name, Decimal(0)) >= amount for name, amount in wanted.items())
-
-
-def _too_large(load: _Load, nodes: t.Sequence[Object]) -> t.Iterator[str]:
-    """Of which resource no node has enough even for one pod."""
-    for name, each in _scarce_first(load.each):
-        most = max((_allocatable(node).get(name, Decimal(0)) for node in nodes), default=Decimal(0))
-        if most < each:
-            wanted = f"{_plain(name, each * load.count)} {name} ({_pods(load.count)}, {_plain(name, each)} each)"
-            yield f"needs {wanted}, no node has more than {_plain(name, most)}"
-
-
-def _allocatable(node: Object) -> Amounts:
-    return _amounts(dig(node, "status", "allocatable", default={}))
-
-
-def _free(node: Object, used: t.Mapping[str, Amounts]) -> Amounts:
-    free = _allocatable(node)
-    _add(free, used.get(node["metadata"]["name"], {}), -1)
-    return free
-
-
-def _short(load: _Load, free: t.Mapping[str, Amounts]) -> t.Iterator[str]:
-    """Resources of which the nodes together, or the roomiest of them, have too little."""
-    for name, each in _scarce_first(load.each):
-        left = {node: max(Decimal(0), amounts.get(name, Decimal(0))) for node, amounts in free.items()}
-        roomiest = max(left, key=lambda node: left[node])
-        wanted = each * load.count
-        if wanted > sum(left.values()):
-            per_pod = f" ({_pods(load.count)}, {_plain(name, each)} each)" if load.count > 1 else ""
-            all_left = _plain(name, sum(left.values(), Decimal(0)))
-            yield f"needs {_plain(name, wanted)} {name}{per_pod}, {all_left} free on {_nodes(len(left))}"
-        elif each > left[roomiest]:
-            most = _plain(name, left[roomiest])
-            yield f"needs {_plain(name, each)} {name} per pod, largest free {most} on {roomiest}"
-
-
-def _crowded(load: _Load, free: t.Mapping[str, Amounts]) -> t.Iterator[str]:
-    """Enough in all, yet in the wrong pieces: how many of the pods find a node."""
-    wanted = {name: each for name, each in load.each.items() if each > 0}
-    room = 0
-    for left in free.values():
-        fits = [int(max(Decimal(0), left.get(name, Decimal(0))) // each) for name, each in wanted.items()]
-        room += min(fits, default=load.count)
-    if room < load.count:
-        each = ", ".join(f"{_plain(name, amount)} {name}" for name, amount in _scarce_first(wanted))
-        yield f"room for {room} of {_pods(load.count)} on {_nodes(len(free))} ({each} each)"
-
-
-def _nowhere(load: _Load, offering: t.Sequence[Object]) -> str:
-    why = Counter(obstacle(node, load.spec) for node in offering)
-    told = ", ".join(f"{count} {text}" for text, count in why.most_common())
-    return f"no node takes {_pods(load.count)} of it: {told}"
-
-
-def obstacle(node: Object, spec: Object) -> str:
-    """Why a node would not take a pod however empty it is; empty when it would."""
-    if dig(node, "spec", "unschedulable"):
-        return "cordoned"
-    ready = next((c for c in dig(node, "status", "conditions", default=()) if c["type"] == "Ready"), {"status": "True"})
-    if ready["status"] != "True":
-        return "not ready"
-    labels = dig(node, "metadata", "labels", default={})
-    for key, value in (spec.get("nodeSelector") or {}).items():
-        if labels.get(key) != value:
-            return f"without label {key}={value}"
-    for taint in dig(node, "spec", "taints", default=()):
-        tolerated = any(_tolerates(toleration, taint) for toleration in spec.get("tolerations") or ())
-        if taint["effect"] != "PreferNoSchedule" and not tolerated:
-            return f"with taint {taint['key']}"
-    return ""
-
-
-def _tolerates(toleration: Object, taint: Object) -> bool:
-    if toleration.get("effect") and toleration["effect"] != taint["effect"]:
-        return False
-    if toleration.get("operator") == "Exists":
-        return toleration.get("key") in (None, "", taint["key"])
-    return toleration.get("key") == taint["key"] and toleration.get("value", "") == taint.get("value", "")
-
-
 def _queue(gang: Gang, gatekeepers: Gatekeepers) -> t.Iterator[str]:
     """Name the queue even where it is not to blame, so that nobody has to look it up; refusals name it already."""
     queue = gatekeepers.queues.get(gang.queue, {})
-    state = dig(queue, "status", "state", default="")
+    state = queue_state(queue or {})
     if gang.queue and queue is not None and state not in ("Closed", "Closing"):
         yield f"queue {gang.queue} is {state}" if state else f"queue {gang.queue}"
-
-
-def _queue_limits(gang: Gang, evidence: Evidence) -> t.Iterator[str]:
-    """Queues, from the gang's own up to the root, whose capability is too small for it."""
-    wanted: Amounts = {}
-    for load in _loads(gang, evidence):
-        _add(wanted, load.each, load.count)
-    name = gang.queue
-    while name:
-        queue = evidence.gatekeepers.queues.get(name)
-        limit, taken = _amounts(dig(queue, "spec", "capability")), _amounts(dig(queue, "status", "allocated"))
-        for resource in sorted(limit.keys() & wanted.keys()):
-            if taken.get(resource, Decimal(0)) + wanted[resource] > limit[resource]:
-                amounts = (limit[resource], taken.get(resource, Decimal(0)), wanted[resource])
-                most, now, more = (_plain(resource, amount) for amount in amounts)
-                yield f"queue {name} may use {most} {resource} and uses {now}, the gang wants {more}"
-        name = dig(queue, "spec", "parent", default="")
-
-
-def _scarce_first(amounts: Amounts) -> list[tuple[str, Decimal]]:
-    """Extended resources, which are GPUs and the like, before cpu and memory."""
-    return sorted(amounts.items(), key=lambda item: ("/" not in item[0], item[0]))
-
-
-def _nodes(count: int) -> str:
-    return f"{count} node{'' if count == 1 else 's'}"
-
-
-def _pods(count: int) -> str:
-    return f"{count} pod{'' if count == 1 else 's'}"
-
-
-def _plain(resource: str, amount: Decimal) -> str:
-    """An amount for people: bytes in binary units, everything else as a plain number."""
-    if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
-        for unit, size in (("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20)):
-            if amount >= size:
-                return f"{amount / size:.4g}{unit}"
-    return f"{amount.normalize():f}"

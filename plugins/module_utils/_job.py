@@ -15,7 +15,8 @@ from ansible_collections.kubegang.core.plugins.module_utils._change import Chang
 from ansible_collections.kubegang.core.plugins.module_utils._cluster import JOB, POD, Cluster, KindNotServed, Row
 from ansible_collections.kubegang.core.plugins.module_utils._command import order
 from ansible_collections.kubegang.core.plugins.module_utils._errors import GangError
-from ansible_collections.kubegang.core.plugins.module_utils._gang import Expectation, Target
+from ansible_collections.kubegang.core.plugins.module_utils._gang import Target
+from ansible_collections.kubegang.core.plugins.module_utils._judge import Expectation
 from ansible_collections.kubegang.core.plugins.module_utils._volcano import (
     FINAL_PHASES,
     JOB_RULES,

@@ -14,13 +14,11 @@ from ansible_collections.kubegang.core.plugins.module_utils._explain import (
     Gatekeepers,
     explain,
     member_reason,
-    obstacle,
     refusals,
-    requests,
 )
 from ansible_collections.kubegang.core.plugins.module_utils._gang import Member
 
-from tests.unit.gangs import cluster, evidence_of, fixture, gangs_of
+from tests.unit.gangs import evidence_of, fixture, gangs_of
 
 
 def told(said: dict[str, Any], **changes: Any) -> str:
@@ -110,6 +108,15 @@ def test_room_in_the_wrong_pieces_is_counted() -> None:
     said["podgroups"][0]["spec"]["minMember"] = 3
     used = {"gpu-0000": gpus(0), "gpu-0001": gpus(4), "gpu-0002": gpus(4), "gpu-0003": gpus(0)}
     assert "room for 2 of 3 pods on 4 nodes (8 nvidia.com/gpu, " in told(said, used=used)
+
+
+def test_pod_that_no_single_node_can_serve_is_told() -> None:
+    said = fixture("oversized")
+    nodes = evidence_of(said).nodes
+    for node in nodes or ():
+        resource = "cpu" if node["metadata"]["name"] == "node-0" else "nvidia.com/gpu"
+        node["status"]["allocatable"] = {resource: "64", "memory": "64Gi"}
+    assert "no node has all that one of its pods requests" in told(said, nodes=nodes)
 
 
 def gpus(count: int) -> dict[str, Decimal]:
@@ -252,40 +259,3 @@ def test_member_that_is_leaving_or_gone_or_done_has_no_other_reason() -> None:
     assert member_reason(Member("w-0", leaving=True), Evidence()) == "is being deleted"
     assert member_reason(Member("w-0"), Evidence()) == ""
     assert member_reason(Member("w-0", ended="Succeeded"), Evidence()) == ""
-
-
-def test_pod_requests_are_containers_and_sidecars_or_the_largest_init_container() -> None:
-    def container(cpu: str, **more: Any) -> dict[str, Any]:
-        return {"resources": {"requests": {"cpu": cpu}}, **more}
-
-    spec = {
-        "containers": [container("1"), container("500m"), {"resources": {"limits": {"nvidia.com/gpu": 8}}}],
-        "initContainers": [container("250m", restartPolicy="Always"), container("3"), container("2")],
-        "overhead": {"cpu": "100m"},
-    }
-    assert requests(spec) == {"cpu": Decimal("3.1"), "nvidia.com/gpu": Decimal(8)}
-
-
-@pytest.mark.parametrize(
-    ("change", "why"),
-    [
-        ({}, ""),
-        ({"spec": {"unschedulable": True}}, "cordoned"),
-        ({"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}}, "not ready"),
-        ({"metadata": {"labels": {"zone": "b"}}}, "without label zone=a"),
-        ({"spec": {"taints": [{"key": "drain", "effect": "NoExecute"}]}}, "with taint drain"),
-        ({"spec": {"taints": [{"key": "drain", "effect": "PreferNoSchedule"}]}}, ""),
-        ({"spec": {"taints": [{"key": "team", "value": "nlp", "effect": "NoSchedule"}]}}, ""),
-        ({"spec": {"taints": [{"key": "team", "value": "cv", "effect": "NoSchedule"}]}}, "with taint team"),
-    ],
-)
-def test_node_that_would_not_take_a_pod_says_why(change: dict[str, Any], why: str) -> None:
-    node = {"metadata": {"labels": {"zone": "a"}}, "spec": {}, "status": {}, **change}
-    spec = {"nodeSelector": {"zone": "a"}, "tolerations": [{"key": "team", "value": "nlp", "effect": "NoSchedule"}]}
-    assert obstacle(node, spec) == why
-
-
-def test_toleration_of_everything_tolerates_the_gpu_taint() -> None:
-    gpu_node = next(node for node in cluster()["nodes"] if node["spec"].get("taints"))
-    assert obstacle(gpu_node, {}) == "with taint nvidia.com/gpu"
-    assert obstacle(gpu_node, {"tolerations": [{"operator": "Exists"}]}) == ""

@@ -9,15 +9,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.kubegang.core.plugins.module_utils._cluster import Row
-from ansible_collections.kubegang.core.plugins.module_utils._gang import (
-    Expectation,
-    Gang,
-    Member,
-    Snapshot,
-    Target,
-    judge,
-    podgroup_gang,
-)
+from ansible_collections.kubegang.core.plugins.module_utils._gang import Gang, Member, Snapshot, Target, podgroup_gang
+from ansible_collections.kubegang.core.plugins.module_utils._judge import Expectation, judge
 
 from tests.unit.gangs import fixture, gangs_of, snapshot_of
 
