@@ -101,6 +101,10 @@ def reconcile(
     """
     metadata = wanted["metadata"]
     name, namespace = metadata["name"], metadata.get("namespace")
+    if cluster.dry_run and not cluster.serves(kind):
+        # A check of a whole site runs before the CRDs are there.
+        cluster.warn(f"{cluster.name} has no API {kind.api_version} yet; {kind.comes_with} has to be installed first")
+        return Change(None, wanted)
     first = live = _settled(cluster, kind, name, namespace)
     while True:
         try:
@@ -128,7 +132,7 @@ def reconcile(
 
 def remove(cluster: Cluster, kind: Kind, name: str, namespace: str | None = None) -> Change:
     """Delete the object if it is there, and wait until it is gone (not in check mode)."""
-    live = cluster.get(kind, name, namespace)
+    live = cluster.get(kind, name, namespace) if cluster.serves(kind) else None
     if live is None:
         return Change(None, None)
     if "deletionTimestamp" not in live["metadata"]:
@@ -207,11 +211,17 @@ def _merge_mappings(wanted: Object, stored: Object, rules: Rules, path: Path) ->
 
 def _pairs(wanted: list[t.Any], stored: list[t.Any]) -> list[tuple[str, t.Any, t.Any]]:
     """Each wanted item with the stored one that it stands for (None: there is none)."""
-    if all(isinstance(item, dict) and item.get("name") for item in wanted + stored):
+    if _have_names(wanted) and _have_names(stored):
         by_name = {item["name"]: item for item in stored}
-        return [(str(item["name"]), item, by_name.get(item["name"])) for item in wanted]
+        return [(item["name"], item, by_name.get(item["name"])) for item in wanted]
     padded = stored + [None] * len(wanted)
     return [(str(place), item, other) for place, (item, other) in enumerate(zip(wanted, padded))]
+
+
+def _have_names(items: list[t.Any]) -> bool:
+    """Whether a name tells each item from the others."""
+    names = [item.get("name") if isinstance(item, dict) else None for item in items]
+    return all(name and isinstance(name, str) for name in names) and len(set(names)) == len(names)
 
 
 def same(wanted: t.Any, stored: t.Any, path: Path = ()) -> bool:

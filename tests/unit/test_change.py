@@ -103,6 +103,11 @@ def test_a_field_that_go_drops_when_it_is_zero_is_no_difference():
     assert changes({"tasks": [task(template={"spec": spec})]}) == []
 
 
+@pytest.mark.parametrize("items", [[{"name": ["a"]}], [{"name": "a", "x": 1}, {"name": "a", "x": 2}]])
+def test_items_that_names_do_not_tell_apart_are_matched_by_place(items):
+    assert differing({"env": items}, merge({"env": items}, {"env": items})) == []
+
+
 def test_an_empty_list_of_limits_is_no_difference():
     stored = {"resources": {"requests": {"cpu": "10m"}}}
     assert merge({"resources": {"requests": {"cpu": "10m"}, "limits": {}}}, stored) == stored
