@@ -108,26 +108,32 @@ def reconcile(
     first = live = _settled(cluster, kind, name, namespace)
     while True:
         try:
-            if live is None:
-                return Change(first, cluster.create(kind, wanted))
-            merged = merge(wanted, live, rules)
-            paths = differing(live, merged)
-            if not paths:
-                return Change(first, live)
-            frozen = [path for path in paths if not _may_change(path, rules)]
-            if not frozen:
-                return Change(first, cluster.replace(kind, merged))
-            if not recreate:
-                raise GangError(
-                    f"{kind.call(namespace, name)} in {cluster.name}: {', '.join(frozen)} cannot change on a live"
-                    f" {kind.kind}; set on_immutable to recreate to have it deleted and created again"
-                )
-            return Change(first, _recreate(cluster, kind, live, wanted))
+            return Change(first, _bring(cluster, kind, wanted, live, rules, recreate))
         except ApiError as error:
             # Somebody was faster, or the answer to an earlier try of ours was lost: look again, then decide again.
             if not error.conflict or cluster.deadline.passed:
                 raise
             live = cluster.get(kind, name, namespace)
+
+
+def _bring(cluster: Cluster, kind: Kind, wanted: Object, live: Object | None, rules: Rules, recreate: bool) -> Object:
+    """One write, or none where nothing differs; the object as it then stands."""
+    if live is None:
+        return cluster.create(kind, wanted)
+    merged = merge(wanted, live, rules)
+    paths = differing(live, merged)
+    if not paths:
+        return live
+    frozen = [path for path in paths if not _may_change(path, rules)]
+    if not frozen:
+        return cluster.replace(kind, merged)
+    if recreate:
+        return _recreate(cluster, kind, live, wanted)
+    metadata = wanted["metadata"]
+    raise GangError(
+        f"{kind.call(metadata.get('namespace'), metadata['name'])} in {cluster.name}: {', '.join(frozen)} cannot change on"
+        f" a live {kind.kind}; set on_immutable to recreate to have it deleted and created again"
+    )
 
 
 def remove(cluster: Cluster, kind: Kind, name: str, namespace: str | None = None) -> Change:

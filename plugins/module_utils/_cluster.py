@@ -68,15 +68,20 @@ class Kind:
         """The name of the CustomResourceDefinition that serves this kind."""
         return f"{self.plural}.{self.group}"
 
+    @property
+    def api_path(self) -> str:
+        """The URL path of the group and version that the kind belongs to."""
+        return f"/apis/{self.api_version}" if self.group else f"/api/{self.version}"
+
     def path(self, namespace: str | None = None, name: str | None = None) -> str:
         """The URL path of the collection, or of one object in it."""
-        parts = ["apis" if self.group else "api", self.api_version]
+        parts = [self.api_path]
         if self.namespaced and namespace:
             parts += ["namespaces", namespace]
         parts.append(self.plural)
         if name:
             parts.append(name)
-        return "/" + "/".join(parts)
+        return "/".join(parts)
 
     def call(self, namespace: str | None, name: str | None = None) -> str:
         """What messages call such an object, or such a list."""
@@ -228,6 +233,21 @@ class Cluster:
         """
         return self._call("GET", kind, namespace, name, missing_is_none=True)
 
+    def serves(self, kind: Kind) -> bool:
+        """Whether the server knows the kind at this moment. Requests for one that it does not know yet are repeated."""
+        doing = f"discover {kind.api_version} in {self.name}"
+        url = self._url(kind.api_path, {})
+
+        def attempt(timeout: float) -> t.Any:
+            try:
+                return self._exchange("GET", url, doing, accept=_JSON, timeout=timeout)
+            except ApiError as error:
+                if error.status == 404:
+                    return {"resources": []}
+                raise
+
+        return any(resource["name"] == kind.plural for resource in self._patiently(attempt)["resources"])
+
     def list(
         self, kind: Kind, namespace: str | None = None, *, labels: str = "", fields: str = ""
     ) -> list[dict[str, t.Any]]:
@@ -303,26 +323,36 @@ class Cluster:
         accept: str = _JSON,
         missing_is_none: bool = False,
     ) -> t.Any:
-        """One API call, repeated with growing pauses while it fails for a passing reason and the deadline allows."""
+        """One API call on a kind, repeated as long as that may help."""
         verb = {"POST": "create", "PUT": "update", "DELETE": "delete"}.get(method) or ("read" if name else "list")
         doing = f"{verb} {kind.call(namespace, name)} in {self.name}"
         query = dict(query or {})
         if self.dry_run and method != "GET":
             query["dryRun"] = "All"
         url = self._url(kind.path(namespace, None if method == "POST" else name), query)
-        pause = _FIRST_PAUSE_S
-        while True:
+
+        def attempt(timeout: float) -> t.Any:
             try:
-                timeout = min(_LONGEST_REQUEST_S, max(_LAST_REQUEST_S, self.deadline.remaining))
                 return self._exchange(method, url, doing, accept=accept, body=body, timeout=timeout)
             except ApiError as error:
                 if error.status == 404 and error.said in _UNKNOWN_PATH:
-                    error = _not_served(kind, self.name)
-                elif error.status == 404 and missing_is_none:
+                    raise _not_served(kind, self.name) from error
+                if error.status == 404 and missing_is_none:
                     return None
+                raise
+
+        return self._patiently(attempt)
+
+    def _patiently(self, attempt: t.Callable[[float], t.Any]) -> t.Any:
+        """Repeat an attempt with growing pauses while it fails for a passing reason and the deadline allows."""
+        pause = _FIRST_PAUSE_S
+        while True:
+            try:
+                return attempt(min(_LONGEST_REQUEST_S, max(_LAST_REQUEST_S, self.deadline.remaining)))
+            except ApiError as error:
                 wait = error.retry_after or pause
                 if not error.passing or wait >= self.deadline.remaining:
-                    raise error from None
+                    raise
                 time.sleep(wait)
                 pause = min(_LONGEST_PAUSE_S, pause * 2)
 

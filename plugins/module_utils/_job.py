@@ -11,8 +11,8 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.kubegang.core.plugins.module_utils._assert import prove
-from ansible_collections.kubegang.core.plugins.module_utils._change import Change, Object, reconcile, remove
-from ansible_collections.kubegang.core.plugins.module_utils._cluster import JOB, POD, Cluster, KindNotServed, Row
+from ansible_collections.kubegang.core.plugins.module_utils._change import Object, reconcile, remove
+from ansible_collections.kubegang.core.plugins.module_utils._cluster import JOB, POD, Cluster, Row
 from ansible_collections.kubegang.core.plugins.module_utils._command import order
 from ansible_collections.kubegang.core.plugins.module_utils._errors import GangError
 from ansible_collections.kubegang.core.plugins.module_utils._gang import Target
@@ -52,14 +52,7 @@ def _submit(params: dict[str, t.Any], cluster: Cluster) -> dict[str, t.Any]:
     wanted = job(params)
     for doubt in job_doubts(wanted):
         cluster.warn(doubt)
-    try:
-        change = reconcile(cluster, JOB, wanted, JOB_RULES, recreate=params["on_immutable"] == "recreate")
-    except KindNotServed as missing:
-        if not cluster.dry_run:
-            raise
-        # A check of a whole site runs before Volcano is there.
-        cluster.warn(missing.message)
-        change = Change(None, wanted)
+    change = reconcile(cluster, JOB, wanted, JOB_RULES, recreate=params["on_immutable"] == "recreate")
     result = change.result()
     if cluster.dry_run or params["wait_for"] == "created":
         return result
@@ -73,11 +66,7 @@ def _submit(params: dict[str, t.Any], cluster: Cluster) -> dict[str, t.Any]:
 
 def _remove(cluster: Cluster, name: str, namespace: str) -> dict[str, t.Any]:
     """Delete the Job and wait for its pods: GPUs are free only when those are gone."""
-    try:
-        change = remove(cluster, JOB, name, namespace)
-    except KindNotServed:
-        # Where there is no such kind there is no such Job.
-        return Change(None, None).result()
+    change = remove(cluster, JOB, name, namespace)
     if not cluster.dry_run:
         _await_no_pods(cluster, name, namespace, change.changed)
     return change.result()

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.kubegang.core.plugins.module_utils._change import Change, Object, reconcile, remove
-from ansible_collections.kubegang.core.plugins.module_utils._cluster import QUEUE, Cluster, KindNotServed
+from ansible_collections.kubegang.core.plugins.module_utils._change import Object, reconcile, remove
+from ansible_collections.kubegang.core.plugins.module_utils._cluster import QUEUE, Cluster
 from ansible_collections.kubegang.core.plugins.module_utils._command import order
 from ansible_collections.kubegang.core.plugins.module_utils._errors import GangError, OptionError
 from ansible_collections.kubegang.core.plugins.module_utils._volcano import (
@@ -33,52 +33,40 @@ def ensure_queue(params: dict[str, t.Any], cluster: Cluster) -> dict[str, t.Any]
     Raises:
         GangError: it is one that must stay, or it did not get there before the deadline.
     """
-    if params["state"] == "absent":
-        return _remove(params["name"], cluster)
-    wanted = queue(params)
-    try:
-        change = reconcile(cluster, QUEUE, wanted, QUEUE_RULES)
-    except KindNotServed as missing:
-        if not cluster.dry_run:
-            raise
-        # A check of a whole site runs before Volcano is there.
-        cluster.warn(missing.message)
-        change = Change(None, wanted)
-    live = change.after or wanted
-    if change.before is None and not cluster.dry_run:
+    name, wanted_state = params["name"], params["state"]
+    if wanted_state == "absent":
+        return _remove(name, cluster)
+    change = reconcile(cluster, QUEUE, queue(params), QUEUE_RULES)
+    live = change.after or {}
+    if not queue_state(live) and not cluster.dry_run:
         # Volcano refuses Jobs for a queue until its controller has given it a state.
-        live = _await_state(cluster, params["name"], ("Open", "Closed"), change.changed)
-    ordered = params["state"] in _ACTIONS and _order(cluster, params["state"], live, change.changed)
-    if ordered and not cluster.dry_run:
-        live = _await_state(cluster, params["name"], (_ACTIONS[params["state"]][1],), True)
-    result = change.result()
-    state = _ACTIONS[params["state"]][1] if ordered else queue_state(live) or "Open"
-    if ordered:
-        result["changed"] = True
-        result["diff"]["before"]["state"] = queue_state(change.before or {})
-        result["diff"]["after"]["state"] = state
-    return {**result, "object": live, "state": state}
+        live = _await_state(cluster, name, ("Open", "Closed"), change.changed)
+    # A queue that is only predicted would be opened.
+    now = queue_state(live) or "Open"
+    action, state = _ACTIONS.get(wanted_state, ("", now))
+    result = {**change.result(), "object": live, "state": state}
+    if now == state:
+        return result
+    result["changed"] = True
+    result["diff"]["before"]["state"] = queue_state(change.before or {})
+    result["diff"]["after"]["state"] = state
+    if now != "Closing" or wanted_state == "open":
+        _order(cluster, live, action, change.changed)
+    if not cluster.dry_run:
+        result["object"] = _await_state(cluster, name, (state,), True)
+    return result
+
+
+def _order(cluster: Cluster, live: Object, action: str, changed: bool) -> None:
+    # Without Volcano, in check mode, there is nobody to tell, and no uid to tell about.
+    if "uid" in live["metadata"]:
+        order(cluster, QUEUE, live, action, _COMMAND_NAMESPACE, changed=changed)
 
 
 def _remove(name: str, cluster: Cluster) -> dict[str, t.Any]:
     if name in BUILT_IN_QUEUES:
         raise OptionError("name", name, f"with state=absent any queue but {' and '.join(BUILT_IN_QUEUES)}")
-    try:
-        return remove(cluster, QUEUE, name).result()
-    except KindNotServed:
-        # Where there is no such kind there is no such queue.
-        return Change(None, None).result()
-
-
-def _order(cluster: Cluster, state: str, live: Object, changed: bool) -> bool:
-    """Tell the controller to open or close the queue, unless it is so. Whether there was something to tell."""
-    action, wanted = _ACTIONS[state]
-    now = queue_state(live) or "Open"
-    if now == wanted:
-        return False
-    if (now, wanted) != ("Closing", "Closed") and "uid" in live["metadata"]:
-        order(cluster, QUEUE, live, action, _COMMAND_NAMESPACE, changed=changed)
-    return True
+    return remove(cluster, QUEUE, name).result()
 
 
 def _await_state(cluster: Cluster, name: str, wanted: t.Sequence[str], changed: bool) -> Object:

@@ -52,6 +52,22 @@ def test_an_unknown_kind_is_no_absent_object_and_the_message_says_what_to_instal
         connect(patience=0).get(UNKNOWN, "x", namespace)
 
 
+def test_a_check_before_the_kind_is_there_predicts_and_warns_at_once(connect, namespace):
+    check = connect(dry_run=True, patience=30)
+    thing = {"apiVersion": UNKNOWN.api_version, "kind": "Thing", "metadata": {"name": "x", "namespace": namespace}}
+    began = time.monotonic()
+    assert reconcile(check, UNKNOWN, thing).changed
+    assert time.monotonic() - began < 5
+    (warning,) = check.warnings
+    assert "has no API nobody.kubegang.dev/v1 yet; The thing controller has to be installed first" in warning
+
+
+def test_where_there_is_no_such_kind_there_is_nothing_to_remove(connect, namespace):
+    began = time.monotonic()
+    assert not remove(connect(patience=30), UNKNOWN, "x", namespace).changed
+    assert time.monotonic() - began < 5
+
+
 def test_a_list_holds_whole_objects_that_say_what_they_are(cluster, namespace):
     cluster.create(CONFIG_MAP, config_map(namespace, a="1"))
     (found,) = cluster.list(CONFIG_MAP, namespace, fields="metadata.name=settings")
