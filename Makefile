@@ -17,9 +17,9 @@ export KUBEGANG_LAB_SET := $(SET)
 BUILD := $(CURDIR)/build
 # Version and path of the interpreter for everything, and of the oldest supported one where it is another.
 MAIN := $(shell tests/support/find-python 3.13 3.12 3.11)
-OLDEST := $(if $(filter 3.11,$(MAIN)),,$(shell tests/support/find-python 3.11))
+OLDEST := $(if $(filter 3.11,$(firstword $(MAIN))),,$(shell tests/support/find-python 3.11))
 VENV := $(BUILD)/venv/$(firstword $(MAIN))
-OLDEST_VENV := $(BUILD)/venv/unit-$(firstword $(OLDEST))
+OLDEST_VENV := $(BUILD)/venv/oldest
 PYTHON := $(VENV)/bin/python
 
 COLLECTIONS := $(BUILD)/collections/ansible_collections
@@ -58,19 +58,16 @@ lab-down: setup ## stop it and leave nothing behind
 
 lint: setup artefact yamllint ansible-lint ruff mypy changelog-lint sanity ## every gate on the text: style, types, changelog, ansible-test sanity
 
-unit: setup artefact $(if $(OLDEST),$(OLDEST_VENV)/.ready) ## pure code, on the newest and on the oldest supported ansible-core
+unit: setup artefact $(if $(OLDEST),$(OLDEST_VENV)/.ready) ## pure code, with the newest and the oldest supported ansible-core
 	$(PYTEST) tests/unit tests/lab $(LAB_TESTS:%=--ignore=%) $(call junit,unit)
-ifdef OLDEST
-	$(OLDEST_VENV)/bin/python -m pytest tests/unit $(call junit,unit-oldest)
-else
-	@echo 'unit: no Python 3.11 found, so the oldest supported ansible-core was not tested'
-endif
+	$(call on_oldest,unit)
 
 lab-test: setup ## the lab itself: pods do as told, labs side by side, nothing left behind
 	$(PYTEST) $(LAB_TESTS) $(call junit,lab-test)
 
-contract: setup artefact ## the connection layer against a real API server (lab)
+contract: setup artefact $(if $(OLDEST),$(OLDEST_VENV)/.ready) ## the connection layer against a real API server (lab), newest and oldest client
 	$(PYTEST) tests/contract $(call junit,contract)
+	$(call on_oldest,contract)
 
 integration: setup artefact ## modules, roles and README against the lab, judged by kubectl
 	$(PYTEST) tests/integration $(call junit,integration)
@@ -115,20 +112,26 @@ clean: ## forget everything under build/ (not the lab's cache)
 .PHONY: help demo test lab lab-down lint unit lab-test contract integration bench molecule setup artefact \
 	yamllint ansible-lint ruff mypy changelog-lint sanity clean
 
+ifdef OLDEST
+on_oldest = $(OLDEST_VENV)/bin/python -m pytest tests/$(1) $(call junit,$(1)-oldest)
+else
+on_oldest = @echo '$(1): there is no second Python, 3.11, so only one ansible-core was tested'
+endif
+
 junit = --junit-xml=$(BUILD)/test/$(1).xml
 
 define make_venv
-	@test -n '$(2)' || { echo 'No Python 3.13, 3.12 or 3.11 that can make a virtual environment (Debian: apt-get install python3-venv)' >&2; exit 1; }
-	@echo 'set-up: $(3) into $(@D)'
-	@rm -rf $(@D) && $(2) -m venv $(@D) && $(@D)/bin/python -m pip install -q -r $(3)
+	@test -n '$(1)' || { echo 'No Python 3.13, 3.12 or 3.11 that can make a virtual environment (Debian: apt-get install python3-venv)' >&2; exit 1; }
+	@echo 'set-up: $< into $(@D)'
+	@rm -rf $(@D) && $(1) -m venv $(@D) && $(@D)/bin/python -m pip install -q -r $<
 	@touch $@
 endef
 
-$(VENV)/.ready: requirements-dev.txt requirements-unit.txt
-	$(call make_venv,$(@D),$(lastword $(MAIN)),requirements-dev.txt)
+$(VENV)/.ready: requirements-dev.txt
+	$(call make_venv,$(lastword $(MAIN)))
 
-$(OLDEST_VENV)/.ready: requirements-unit.txt
-	$(call make_venv,$(@D),$(lastword $(OLDEST)),requirements-unit.txt)
+$(OLDEST_VENV)/.ready: requirements-oldest.txt
+	$(call make_venv,$(lastword $(OLDEST)))
 
 # The wheel holds a hundred collections: only this one is unpacked, so what Python the others want does not matter.
 $(KUBERNETES_CORE)/.ready: $(VENV)/.ready

@@ -78,3 +78,9 @@ def test_readme_begins_with_the_two_commands() -> None:
     commands = re.search(r"```shell\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
     assert commands is not None
     assert re.findall(r"^make (\w+)", commands[1], flags=re.MULTILINE) == ["demo", "test"]
+
+
+def test_the_lower_bound_of_the_client_is_what_is_tested() -> None:
+    bounds = dict(re.findall(r"^([\w-]+)>=(\S+)$", (ARTEFACT / "requirements.txt").read_text(), flags=re.MULTILINE))
+    pins = dict(re.findall(r"^([\w-]+)==(\S+)$", (ROOT / "requirements-oldest.txt").read_text(), flags=re.MULTILINE))
+    assert bounds == {name: pins[name] for name in bounds}
