@@ -23,6 +23,7 @@ from ansible_collections.kubegang.core.plugins.module_utils._explain import (
     queues_of,
     refusals,
     schedulers_of,
+    unserved,
 )
 from ansible_collections.kubegang.core.plugins.module_utils._gang import (
     Gang,
@@ -59,8 +60,7 @@ def assert_gangs(params: dict[str, t.Any], cluster: Cluster) -> dict[str, t.Any]
     seen = prove(cluster, Target.of(params), expectation, hold=params["hold_for"])
     return {
         "changed": False,
-        "msg": ". ".join(_proof(gang, expectation) for gang in seen.gangs[:_GANGS_TOLD])
-        + _rest(len(seen.gangs) - _GANGS_TOLD),
+        "msg": _few([_proof(gang, expectation) for gang in seen.gangs]),
         "gangs": [gang.facts for gang in seen.gangs],
         "seconds": round(time.monotonic() - began, 2),
     }
@@ -96,18 +96,15 @@ def prove(
     except GangError as error:
         error.facts.setdefault("changed", changed)
         raise
-    if outcome.satisfied:
-        return seen
-    waited = round(time.monotonic() - began)
-    when = f", after {waited} s" if waited else ""
-    why = _why(cluster, seen, expectation) if seen.gangs else list(outcome.reasons)
-    told = ". ".join(why[:_GANGS_TOLD]) + _rest(len(why) - _GANGS_TOLD)
-    raise GangError(
-        f"{told} (cluster {cluster.name}{when})",
-        changed=changed,
-        gangs=[gang.facts for gang in seen.gangs],
-        reasons=why,
-    )
+    if not outcome.satisfied:
+        waited = round(time.monotonic() - began)
+        when = f", after {waited} s" if waited else ""
+        # That a gang is bound although it should be held needs no reason for not running.
+        explained = seen.gangs and expectation.state != "held"
+        why = _why(cluster, seen, expectation) if explained else list(outcome.reasons)
+        facts = [gang.facts for gang in seen.gangs]
+        raise GangError(f"{_few(why)} (cluster {cluster.name}{when})", changed=changed, gangs=facts, reasons=why)
+    return seen
 
 
 class _Looks:
@@ -120,7 +117,7 @@ class _Looks:
         self._picked_up_by = Deadline(_PICK_UP_S)
         self._schedulers = lru_cache(maxsize=None)(lambda: schedulers_of(cluster))
         self._was_there = False
-        self._was_so = False
+        self._was_held = False
 
     def read(self) -> Snapshot:
         snapshot = read(self._cluster, self._target, node_labels=bool(self._expectation.same_topology))
@@ -135,15 +132,27 @@ class _Looks:
         if vanished and self._target.name and self._target.kind != "PodGroup":
             return Outcome(False, final=True, reasons=[f"{self._target} was deleted while it was waited for"])
         outcome = judge(snapshot, self._expectation)
-        broken = self._was_so and not outcome.satisfied and self._expectation.state == "held"
-        self._was_so = outcome.satisfied
-        final = outcome.final or broken or (not outcome.satisfied and self._hopeless(snapshot))
-        return Outcome(outcome.satisfied, final, outcome.reasons)
+        if self._expectation.state == "held":
+            return self._held(snapshot, outcome)
+        if outcome.satisfied or outcome.final:
+            return outcome
+        return Outcome(False, self._hopeless(snapshot), outcome.reasons)
+
+    def _held(self, snapshot: Snapshot, outcome: Outcome) -> Outcome:
+        """Nobody holds back a gang whose scheduler does not exist; and once held, a pod that is bound is the end."""
+        forgotten = [
+            f"gang {gang}: {reason}" for gang in snapshot.gangs for reason in unserved(gang, self._schedulers())
+        ]
+        broken = self._was_held and not outcome.satisfied
+        self._was_held = outcome.satisfied
+        if forgotten:
+            return Outcome(False, final=True, reasons=forgotten)
+        return Outcome(outcome.satisfied, outcome.final or broken, outcome.reasons)
 
     def _hopeless(self, snapshot: Snapshot) -> bool:
         """Whether a gang that has no pod on a node will never get one."""
         waiting = [gang for gang in snapshot.gangs if not gang.bound and not gang.finished]
-        if self._expectation.state == "held" or not waiting:
+        if not waiting:
             return False
         schedulers = self._schedulers() if self._picked_up_by.passed else ()
         keepers = Gatekeepers(queues_of(self._cluster, waiting), schedulers)
@@ -152,13 +161,12 @@ class _Looks:
 
 def _why(cluster: Cluster, seen: Snapshot, expectation: Expectation) -> list[str]:
     """One text for each gang that is not as expected."""
-    # A gang that is bound although it should be held needs no reason for not running.
-    evidence = None if expectation.state == "held" else gather(cluster, seen)
+    evidence = gather(cluster, seen)
     told = []
     for gang in seen.gangs:
         found = [problem.text for problem in problems(gang, expectation, seen.nodes)]
         if found:
-            told.append(f"gang {gang}: " + "; ".join(found + (explain(gang, evidence) if evidence else [])))
+            told.append(f"gang {gang}: " + "; ".join(found + explain(gang, evidence)))
     return told
 
 
@@ -168,11 +176,16 @@ def _proof(gang: Gang, expectation: Expectation) -> str:
     if gang.finished:
         return f"gang {gang}: completed, {gang.succeeded} pods succeeded"
     done = f", {gang.succeeded} succeeded" if gang.succeeded else ""
-    return f"gang {gang}: {gang.running} of {gang.needed} pods running on {len(gang.facts['nodes'])} nodes{done}"
+    surplus = f" (more than the {gang.needed} needed)" if gang.running > gang.needed else ""
+    running = f"{gang.running} of {len(gang.members)} pods running{surplus}"
+    return f"gang {gang}: {running} on {len(gang.facts['nodes'])} nodes{done}"
 
 
-def _rest(count: int) -> str:
-    return f"; and {count} more gang{'s' if count > 1 else ''}" if count > 0 else ""
+def _few(texts: t.Sequence[str]) -> str:
+    """Some gangs' texts, and the number of the rest."""
+    rest = len(texts) - _GANGS_TOLD
+    more = f"; and {rest} more gang{'s' if rest > 1 else ''}" if rest > 0 else ""
+    return ". ".join(texts[:_GANGS_TOLD]) + more
 
 
 def _member_facts(member: Member, evidence: Evidence) -> dict[str, t.Any]:

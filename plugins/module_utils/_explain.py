@@ -184,18 +184,22 @@ def refusals(gang: Gang, gatekeepers: Gatekeepers) -> list[str]:
     """What no waiting will change for a gang without a node: a closed queue, a scheduler that nobody runs."""
     if gang.bound:
         return []
-    refused = []
     queue = gatekeepers.queues.get(gang.queue, {})
-    state = queue_state(queue or {})
+    refused = unserved(gang, gatekeepers.schedulers)
     if queue is None:
         refused.append(f"queue {gang.queue} does not exist")
-    elif state in ("Closed", "Closing"):
-        refused.append(f"queue {gang.queue} is {state}")
-    strangers = scheduler_names(gang) - set(gatekeepers.schedulers) - {_DEFAULT_SCHEDULER}
-    if gatekeepers.schedulers and strangers:
-        serve = ", ".join(sorted(gatekeepers.schedulers))
-        refused.append(f"no scheduler serves schedulerName {', '.join(sorted(strangers))} (Volcano serves {serve})")
+    elif queue_state(queue) in ("Closed", "Closing"):
+        refused.append(f"queue {gang.queue} is {queue_state(queue)}")
     return refused
+
+
+def unserved(gang: Gang, schedulers: t.Collection[str]) -> list[str]:
+    """That the gang asks for a scheduler other than those seen and Kubernetes' own; nothing where none was seen."""
+    strangers = scheduler_names(gang) - set(schedulers) - {_DEFAULT_SCHEDULER}
+    if not schedulers or not strangers:
+        return []
+    names, served = ", ".join(sorted(strangers)), ", ".join(sorted(schedulers))
+    return [f"no scheduler serves schedulerName {names} (Volcano serves {served})"]
 
 
 def scheduler_names(gang: Gang) -> set[str]:

@@ -139,7 +139,7 @@ def _held(gang: Gang, _expectation: Expectation) -> list[Problem]:
         return [Problem("it is not held, it has completed", final=True)]
     if gang.bound:
         members = [f"{member.name} on {member.node}" for member in gang.members if member.bound]
-        return [Problem(f"it is not held: {gang.bound} of {gang.needed} pods bound ({some(members)})")]
+        return [Problem(f"it is not held: {gang.bound} of {len(gang.members)} pods bound ({some(members)})")]
     if gang.podgroup is None:
         return [Problem("it has no PodGroup yet, so that nobody can be said to hold it")]
     if gang.phase != "Pending" and not _judged(gang.podgroup):
