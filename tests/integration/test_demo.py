@@ -51,10 +51,11 @@ def demo_namespace(lab: LiveCluster, kubectl: Kubectl) -> Iterator[str]:
 
 
 def test_demo_proves_its_gangs_and_changes_nothing_the_second_time(demo_namespace: str, kubectl: Kubectl) -> None:
+    whole_nodes = len(kubectl.items("nodes", "--selector", "nvidia.com/gpu.present=true"))
     expected = {
         "train": ("running", "pass", 8, 8),
         "serve": ("running", "pass", 3, 3),
-        "oversized": ("held", "pass", 5, 0),
+        "oversized": ("held", "pass", whole_nodes + 1, 0),
     }
     first = make_demo()
     assert report() == expected
