@@ -58,7 +58,7 @@ def test_stock_scheduler_configuration_is_in_place(host):
     ]
 
 
-@pytest.mark.parametrize("queue", ["default", "root", "molecule"])
+@pytest.mark.parametrize("queue", ["default", "molecule"])
 def test_queue_is_open(queue):
     assert oc.selector(f"queues.scheduling.volcano.sh/{queue}").object().model.status.state == "Open"
 
