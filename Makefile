@@ -10,6 +10,7 @@ NAME ?= main
 SET ?= default
 LAB ?= kwok
 S ?= default
+OPTIONS ?=
 export KUBEGANG_LAB := $(LAB)
 export KUBEGANG_LAB_NAME := $(NAME)
 export KUBEGANG_LAB_SET := $(SET)
@@ -38,12 +39,13 @@ LAB_TESTS := tests/lab/test_cluster.py tests/lab/test_lifecycle.py
 
 help: ## print this menu
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
-	@echo 'Variables: NAME=<lab> SET=default|older LAB=none (with KUBECONFIG: an existing cluster) S=<Molecule scenario>'
+	@echo 'Variables: NAME=<lab>  SET=default|older  LAB=none (with KUBECONFIG: an existing cluster)  S=<Molecule scenario>'
+	@echo '           OPTIONS=<more for ansible-playbook, when the demo runs site.yml>'
 
 ##### what people want
 
 demo: setup artefact ## start the lab, provision it, prove three gangs, print a table (build/demo/report.json)
-	@$(PYTHON) -m demo
+	@$(PYTHON) -m demo $(OPTIONS)
 
 test: setup artefact ## every level below in order, on one lab, which is stopped afterwards
 	@$(PYTHON) -m tests.levels

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubegang contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From nothing to a table of proven gangs: python -m demo
+"""From nothing to a table of proven gangs: python -m demo [option of ansible-playbook for site.yml …]
 
 Starts the lab (or, with LAB=none, takes the cluster of KUBECONFIG), provisions it with the collection's site playbook,
 plays three gangs, and prints what became of them. build/demo/report.json holds the same.
@@ -28,11 +28,11 @@ REPORT = ROOT / "build" / "demo" / "report.json"
 COLOURS = {"pass": "green", "fail": "red", "skipped": "yellow"}
 
 
-def play(playbook: str, environment: dict[str, str], extra_vars: dict[str, Any]) -> None:
+def play(playbook: str, environment: dict[str, str], extra_vars: dict[str, Any], *options: str) -> None:
     """Run one playbook before the reader's eyes; the demo ends where it fails."""
     print(f"\n=== {playbook}", flush=True)
     inventory = str(HERE / "inventory.yml")
-    command = ["ansible-playbook", "--inventory", inventory, playbook, "--extra-vars", json.dumps(extra_vars)]
+    command = ["ansible-playbook", "--inventory", inventory, playbook, "--extra-vars", json.dumps(extra_vars), *options]
     done = subprocess.run(command, cwd=HERE, env=os.environ | environment, stdin=subprocess.DEVNULL, check=False)
     if done.returncode:
         sys.exit(f"demo: {playbook} failed")
@@ -53,7 +53,7 @@ def table(report: list[dict[str, Any]]) -> Table:
 def main() -> int:
     cluster = clusters.start()
     REPORT.parent.mkdir(parents=True, exist_ok=True)
-    play("kubegang.core.site", cluster.environment, clusters.site_vars(cluster))
+    play("kubegang.core.site", cluster.environment, clusters.site_vars(cluster), *sys.argv[1:])
     play("gangs.yml", cluster.environment, {"demo_report": str(REPORT)})
     report = json.loads(REPORT.read_text())
     for gang in report:
