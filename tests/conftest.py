@@ -41,10 +41,10 @@ def oc(lab: LiveCluster) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def audit_log(lab: LiveCluster) -> AuditLog:
+def audit_log(lab: LiveCluster, kubectl: Kubectl) -> AuditLog:
     if not lab.is_lab:
         pytest.fail("this test reads the API server's audit log, which only the lab offers (unset LAB=none)")
-    return AuditLog(Path(lab.facts["audit_log"]))
+    return AuditLog(Path(lab.facts["audit_log"]), kubectl)
 
 
 @pytest.fixture(scope="session")

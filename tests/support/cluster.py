@@ -10,6 +10,8 @@ import os
 import shutil
 import subprocess
 import sys
+import time
+import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -114,25 +116,43 @@ class Kubectl:
 
 
 class AuditLog:
-    """The API server's own record of requests."""
+    """The API server's own record of requests.
 
-    def __init__(self, path: Path) -> None:
+    An answer reaches its client a little before its record reaches the log. So each end of what is looked at is a
+    request of our own, waited for: whatever was answered before it is in the log by then.
+    """
+
+    def __init__(self, path: Path, kubectl: Kubectl) -> None:
         self._path = path
+        self._kubectl = kubectl
 
     def mark(self) -> int:
         """Now; what follows is read with ``writes(since=mark)``."""
-        return self._path.stat().st_size
+        return self._sentinel(0)[0]
 
     def writes(self, since: int, *, user_agent: str = "kubegang.core", dry_run: bool = False) -> list[dict[str, Any]]:
         """Answered write requests of one client since a mark, without (or, on demand, only) dry runs."""
-        with self._path.open("rb") as file:
-            file.seek(since)
-            events = [json.loads(line) for line in file]
+        _end, lines = self._sentinel(since)
         return [
             event
-            for event in events
+            for event in map(json.loads, lines)
             if event["stage"] == "ResponseComplete"
             and event["verb"] in WRITES
             and event.get("userAgent", "").startswith(user_agent)
             and ("dryRun=" in event["requestURI"]) is dry_run
         ]
+
+    def _sentinel(self, since: int) -> tuple[int, list[bytes]]:
+        """The end of the log after a request of our own has come in, and the lines from ``since`` to there."""
+        name = f"sentinel-{uuid.uuid4().hex}"
+        self._kubectl.get("queues.scheduling.volcano.sh", name)
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            with self._path.open("rb") as file:
+                file.seek(since)
+                lines = file.readlines()
+            for number, line in enumerate(lines, start=1):
+                if name.encode() in line and line.endswith(b"\n"):
+                    return since + sum(map(len, lines[:number])), lines[:number]
+            time.sleep(0.05)
+        raise AssertionError(f"no record of {name} in {self._path} after 10 s")
