@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -63,3 +64,8 @@ def test_utils_import_each_other_without_a_cycle() -> None:
 
 def test_every_util_says_that_it_is_private() -> None:
     assert [name for name, path in UTILS.items() if "Private to kubegang.core" not in path.read_text()] == []
+
+
+def test_the_page_names_every_room_and_no_other() -> None:
+    page = (ROOT / "docs/architecture.md").read_text()
+    assert set(re.findall(r"`(_\w+)\.py`", page)) == set(UTILS)
