@@ -164,7 +164,6 @@ def test_configuration_changed_by_hand_is_found_and_mended(play, kubectl):
         pod["metadata"]["name"] for pod in kubectl.items("pods", "-n", "volcano-system", "-l", "app=volcano-scheduler")
     ]
     assert before["metadata"]["name"] not in names
-    play("validate").checked()
 
 
 def test_closed_default_queue_is_found(play, kubectl, run_module):
