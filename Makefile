@@ -10,6 +10,7 @@ NAME ?= main
 SET ?= default
 LAB ?= kwok
 S ?= default
+REAL_NODE ?= yes
 OPTIONS ?=
 export KUBEGANG_LAB := $(LAB)
 export KUBEGANG_LAB_NAME := $(NAME)
@@ -40,6 +41,7 @@ LAB_TESTS := tests/lab/test_cluster.py tests/lab/test_lifecycle.py
 help: ## print this menu
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 	@echo 'Variables: NAME=<lab>  SET=default|older  LAB=none (with KUBECONFIG: an existing cluster)  S=<Molecule scenario>'
+	@echo '           REAL_NODE=no (make lab NAME=b: simulated nodes only)'
 	@echo '           OPTIONS=<more for ansible-playbook, when the demo runs site.yml>'
 
 ##### what people want
@@ -51,7 +53,7 @@ test: setup artefact ## every level below in order, on one lab, which is stopped
 	@$(PYTHON) -m tests.levels
 
 lab: setup ## start a real cluster on this machine (or use the one that runs)
-	@$(PYTHON) -m tests.lab up --name $(NAME) --set $(SET)
+	@$(PYTHON) -m tests.lab up --name $(NAME) --set $(SET) $(if $(filter no,$(REAL_NODE)),--no-real-node)
 
 lab-down: setup ## stop it and leave nothing behind
 	@$(PYTHON) -m tests.lab down --name $(NAME)
