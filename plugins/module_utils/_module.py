@@ -20,7 +20,7 @@ def run(operation: Operation) -> None:
         module.fail_json(msg=missing_required_lib("kubernetes"), exception=KUBERNETES_IMPORT_ERROR)
     module.no_log_values.update(secrets_of(module.params["kubeconfig"]))
     result = operation.perform(module.params, check_mode=module.check_mode)
-    for text in result.pop("warnings"):
+    for text in result.pop("warnings", ()):
         module.warn(text)
     if result.get("failed"):
         module.fail_json(**result)

@@ -82,7 +82,7 @@ class Operation:
             result = self.run(params, cluster)
         except GangError as error:
             result = {"changed": False, **error.facts, "failed": True, "msg": error.message}
-        return {**result, "warnings": cluster.warnings if cluster else []}
+        return {**result, "warnings": cluster.warnings} if cluster and cluster.warnings else result
 
 
 def secrets_of(kubeconfig: t.Any) -> set[str]:

@@ -15,8 +15,6 @@ from __future__ import annotations
 import sys
 import typing as t
 
-from ansible.errors import AnsibleActionFail
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.common.parameters import remove_values
 from ansible.plugins.action import ActionBase
 from ansible_collections.kubegang.core.plugins.module_utils._cluster import KUBERNETES_IMPORT_ERROR
@@ -45,10 +43,9 @@ class InProcess(ActionBase):
         return interpreter == sys.executable
 
     def _perform(self) -> dict[str, t.Any]:
-        validator = ArgumentSpecValidator(self.operation.argument_spec, **self.operation.constraints)
-        validated = validator.validate(self._task.args)
-        if validated.error_messages:
-            raise AnsibleActionFail(", ".join(validated.error_messages))
+        # What messages call the module; the loader's own name for an action plugin is that of its Python module.
+        self._load_name = self._task.action
+        validated, _arguments = self.validate_argument_spec(self.operation.argument_spec, **self.operation.constraints)
         params = validated.validated_parameters
         secrets = validated._no_log_values | secrets_of(params["kubeconfig"])
         return remove_values(self.operation.perform(params, check_mode=self._task.check_mode), secrets)
