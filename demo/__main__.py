@@ -51,8 +51,15 @@ def table(report: list[dict[str, Any]]) -> Table:
 
 
 def main() -> int:
-    cluster = clusters.start()
+    try:
+        cluster = clusters.start()
+    except RuntimeError as error:
+        sys.exit(f"demo: {error}")
+    except subprocess.CalledProcessError as failure:
+        return failure.returncode  # The lab has said why.
     REPORT.parent.mkdir(parents=True, exist_ok=True)
+    # A report that lies there after a failure would be that of an earlier run.
+    REPORT.unlink(missing_ok=True)
     play("kubegang.core.site", cluster.environment, clusters.site_vars(cluster), *sys.argv[1:])
     play("gangs.yml", cluster.environment, {"demo_report": str(REPORT)})
     report = json.loads(REPORT.read_text())

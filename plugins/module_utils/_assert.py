@@ -30,6 +30,7 @@ from ansible_collections.kubegang.core.plugins.module_utils._gang import (
     Member,
     Snapshot,
     Target,
+    counted,
     read,
     require_namespace,
 )
@@ -174,11 +175,11 @@ def _proof(gang: Gang, expectation: Expectation) -> str:
     if expectation.state == "held":
         return f"gang {gang}: held, 0 of {gang.needed} pods bound, PodGroup is {gang.phase}"
     if gang.finished:
-        return f"gang {gang}: completed, {gang.succeeded} pods succeeded"
+        return f"gang {gang}: completed, {counted(gang.succeeded, 'pod')} succeeded"
     done = f", {gang.succeeded} succeeded" if gang.succeeded else ""
     surplus = f" (more than the {gang.needed} needed)" if gang.running > gang.needed else ""
     running = f"{gang.running} of {len(gang.members)} pods running{surplus}"
-    return f"gang {gang}: {running} on {len(gang.facts['nodes'])} nodes{done}"
+    return f"gang {gang}: {running} on {counted(len(gang.facts['nodes']), 'node')}{done}"
 
 
 def _few(texts: t.Sequence[str]) -> str:

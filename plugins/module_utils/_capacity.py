@@ -15,6 +15,7 @@ from decimal import Decimal
 
 from ansible_collections.kubegang.core.plugins.module_utils._change import Object
 from ansible_collections.kubegang.core.plugins.module_utils._cluster import quantity
+from ansible_collections.kubegang.core.plugins.module_utils._gang import counted
 
 Amounts = dict[str, Decimal]
 
@@ -91,7 +92,9 @@ def _too_large(load: Load, nodes: t.Sequence[Object]) -> t.Iterator[str]:
     for name, each in _scarce_first(load.each):
         most = max((_allocatable(node).get(name, Decimal(0)) for node in nodes), default=Decimal(0))
         if most < each:
-            wanted = f"{_plain(name, each * load.count)} {name} ({_pods(load.count)}, {_plain(name, each)} each)"
+            wanted = (
+                f"{_plain(name, each * load.count)} {name} ({counted(load.count, 'pod')}, {_plain(name, each)} each)"
+            )
             yield f"needs {wanted}, no node has more than {_plain(name, most)}"
 
 
@@ -112,9 +115,9 @@ def _short(load: Load, free: t.Mapping[str, Amounts]) -> t.Iterator[str]:
         roomiest = max(left, key=lambda node: left[node])
         wanted = each * load.count
         if wanted > sum(left.values()):
-            per_pod = f" ({_pods(load.count)}, {_plain(name, each)} each)" if load.count > 1 else ""
+            per_pod = f" ({counted(load.count, 'pod')}, {_plain(name, each)} each)" if load.count > 1 else ""
             all_left = _plain(name, sum(left.values(), Decimal(0)))
-            yield f"needs {_plain(name, wanted)} {name}{per_pod}, {all_left} free on {_nodes(len(left))}"
+            yield f"needs {_plain(name, wanted)} {name}{per_pod}, {all_left} free on {counted(len(left), 'node')}"
         elif each > left[roomiest]:
             most = _plain(name, left[roomiest])
             yield f"needs {_plain(name, each)} {name} per pod, largest free {most} on {roomiest}"
@@ -129,13 +132,13 @@ def _crowded(load: Load, free: t.Mapping[str, Amounts]) -> t.Iterator[str]:
         room += min(fits, default=load.count)
     if room < load.count:
         each = ", ".join(f"{_plain(name, amount)} {name}" for name, amount in _scarce_first(wanted))
-        yield f"room for {room} of {_pods(load.count)} on {_nodes(len(free))} ({each} each)"
+        yield f"room for {room} of {counted(load.count, 'pod')} on {counted(len(free), 'node')} ({each} each)"
 
 
 def _nowhere(load: Load, offering: t.Sequence[Object]) -> str:
     why = Counter(obstacle(node, load.spec) for node in offering)
     told = ", ".join(f"{count} {text}" for text, count in why.most_common())
-    return f"no node takes {_pods(load.count)} of it: {told}"
+    return f"no node takes {counted(load.count, 'pod')} of it: {told}"
 
 
 def obstacle(node: Object, spec: Object) -> str:
@@ -186,14 +189,6 @@ def limits(loads: t.Iterable[Load], name: str, queues: t.Mapping[str, Object | N
 def _scarce_first(amounts: Amounts) -> list[tuple[str, Decimal]]:
     """Extended resources, which are GPUs and the like, before cpu and memory."""
     return sorted(amounts.items(), key=lambda item: ("/" not in item[0], item[0]))
-
-
-def _nodes(count: int) -> str:
-    return f"{count} node{'' if count == 1 else 's'}"
-
-
-def _pods(count: int) -> str:
-    return f"{count} pod{'' if count == 1 else 's'}"
 
 
 def _plain(resource: str, amount: Decimal) -> str:

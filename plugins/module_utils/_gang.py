@@ -286,6 +286,11 @@ def natural(name: str) -> list[t.Any]:
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
 
 
+def counted(count: int, noun: str) -> str:
+    """A number and what it counts: ``1 node``, ``2 nodes``."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def some(names: t.Sequence[str], shown: int = 3) -> str:
     """A few names and the number of the rest, so that a gang of a thousand stays readable."""
     rest = len(names) - shown

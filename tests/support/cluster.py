@@ -78,11 +78,12 @@ def site_vars(cluster: LiveCluster, version_set: str = "") -> dict[str, Any]:
     """What playbooks/site.yml needs to know: in the lab, that charts lie on this machine and not in a repository."""
     if not cluster.is_lab:
         return {}
-    facts = cluster.facts["sets"][version_set or cluster.facts["set"]]
+    version_set = version_set or cluster.facts["set"]
+    facts = cluster.facts["sets"][version_set]
     charts, versions = facts["charts"], facts["versions"]
     return {
-        # The lab runs one Kubernetes under all version sets.
-        "volcano_allow_unsupported_kubernetes": True,
+        # The lab runs one Kubernetes under all version sets, too new for the older ones.
+        "volcano_allow_unsupported_kubernetes": version_set != "default",
         "volcano_chart_repo_url": "",
         "volcano_chart_ref": charts["volcano"],
         "volcano_version": versions["volcano"],
