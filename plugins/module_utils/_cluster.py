@@ -64,11 +64,6 @@ class Kind:
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
-    def crd(self) -> str:
-        """The name of the CustomResourceDefinition that serves this kind."""
-        return f"{self.plural}.{self.group}"
-
-    @property
     def api_path(self) -> str:
         """The URL path of the group and version that the kind belongs to."""
         return f"/apis/{self.api_version}" if self.group else f"/api/{self.version}"
@@ -179,7 +174,7 @@ class Cluster:
         name: what messages call this cluster.
         dry_run: check mode. Every write asks the server for its own dry run, here and nowhere else.
         deadline: until then a request that failed for a passing reason is sent again. One pass in any case.
-        headers: sent with each request (impersonation).
+        headers: sent with each request, names may repeat (impersonation).
     """
 
     def __init__(
@@ -189,7 +184,7 @@ class Cluster:
         *,
         dry_run: bool = False,
         deadline: Deadline | None = None,
-        headers: t.Any = (),
+        headers: t.Iterable[tuple[str, str]] = (),
     ) -> None:
         self.name = name
         self.dry_run = dry_run
@@ -197,7 +192,7 @@ class Cluster:
         self.warnings: list[str] = []
         self._configuration = api_client.configuration
         self._pool = api_client.rest_client.pool_manager
-        self._headers = headers
+        self._headers = tuple(headers)
 
     @classmethod
     def connect(cls, params: dict[str, t.Any], *, dry_run: bool = False, patience: float = 0.0) -> Cluster:
@@ -369,9 +364,11 @@ class Cluster:
     ) -> t.Any:
         """One request and its answer: the decoded JSON, or the open response of a stream."""
         headers = self._credentials()
-        headers.update(dict(self._headers), Accept=accept)
+        headers["Accept"] = accept
+        for name, value in self._headers:
+            headers.add(name, value)
         if body is not None:
-            headers.add("Content-Type", _JSON)
+            headers["Content-Type"] = _JSON
         try:
             response = self._pool.request(
                 method,

@@ -20,8 +20,6 @@ from ansible_collections.kubegang.core.plugins.module_utils._manifest import (
     manifest,
 )
 
-SCHEDULER = "volcano"
-DEFAULT_QUEUE = "default"
 # Made by the scheduler at start; the webhook lets nobody delete them.
 BUILT_IN_QUEUES = ("default", "root")
 

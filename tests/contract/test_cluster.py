@@ -208,6 +208,11 @@ def test_a_wrong_token_is_final_and_does_not_show(connect, kubeconfig):
 # --- credentials
 
 
+@pytest.mark.parametrize("groups", [["system:masters", "painters"], ["painters", "system:masters"]])
+def test_every_group_that_is_impersonated_counts(connect, groups):
+    assert connect(impersonate_user="somebody", impersonate_groups=groups).table(NODE)
+
+
 def test_a_context_that_is_not_there_is_named_with_those_that_are(lab, kubeconfig):
     known = kubeconfig["contexts"][0]["name"]
     with pytest.raises(GangError, match=f"'labx'.*; its contexts: {known}"):
@@ -276,7 +281,7 @@ def new_kind(kubectl):
     definition = {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": kind.crd},
+        "metadata": {"name": f"{kind.plural}.{kind.group}"},
         "spec": {
             "group": kind.group,
             "scope": "Namespaced",
@@ -286,7 +291,7 @@ def new_kind(kubectl):
     }
     kubectl.apply(definition)
     yield kind
-    kubectl("delete", "crd", kind.crd)
+    kubectl("delete", "crd", definition["metadata"]["name"])
 
 
 def test_a_kind_that_was_defined_a_moment_ago_is_waited_for(cluster, new_kind, namespace):
