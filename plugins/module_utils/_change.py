@@ -162,7 +162,8 @@ def _recreate(cluster: Cluster, kind: Kind, live: Object, wanted: Object) -> Obj
     if cluster.dry_run:
         # A dry-run create would meet the object that a dry-run delete left there.
         return wanted
-    cluster.delete(kind, live)
+    # The pods of the old one bear the names of the new one's, and hold its GPUs.
+    cluster.delete(kind, live, dependants_first=True)
     _wait_gone(cluster, kind, live)
     try:
         return cluster.create(kind, wanted)

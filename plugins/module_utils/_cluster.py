@@ -271,13 +271,19 @@ class Cluster:
         metadata = obj["metadata"]
         return self._call("PUT", kind, metadata.get("namespace"), metadata["name"], body=obj)
 
-    def delete(self, kind: Kind, obj: dict[str, t.Any]) -> None:
-        """Delete this very object, by uid: one of the same name that was made since stays. Dependants follow."""
+    def delete(self, kind: Kind, obj: dict[str, t.Any], *, dependants_first: bool = False) -> None:
+        """Delete this very object, by uid: one of the same name that was made since stays.
+
+        Args:
+            kind: of the object.
+            obj: the object as it was read.
+            dependants_first: keep it until what it owns is gone; otherwise that follows.
+        """
         metadata = obj["metadata"]
         options = {
             "apiVersion": "v1",
             "kind": "DeleteOptions",
-            "propagationPolicy": "Background",
+            "propagationPolicy": "Foreground" if dependants_first else "Background",
             "preconditions": {"uid": metadata["uid"]},
             # With options in the body the server does not look at those in the URL.
             "dryRun": ["All"] if self.dry_run else [],

@@ -102,15 +102,18 @@ def test_a_field_that_cannot_change_is_named_and_nothing_is_sent(submit, live, a
     assert not audit_log.writes(mark)
 
 
-def test_recreating_on_demand_gives_a_new_job_and_check_mode_says_so_first(submit, live):
-    submit(tasks=tasks())
+def test_recreating_on_demand_gives_a_new_job_and_check_mode_says_so_first(submit, live, pods):
+    evicted = [{"event": "PodEvicted", "action": "RestartJob"}]
+    submit(tasks=tasks(), policies=evicted, wait_for="running", wait_timeout=60)
     uid = live()["metadata"]["uid"]
-    changed = {"tasks": tasks(image="busybox:1.37"), "on_immutable": "recreate"}
+    changed = {"tasks": tasks(image="busybox:1.37"), "policies": evicted, "on_immutable": "recreate"}
     assert submit(check=True, **changed).changed
     assert live()["metadata"]["uid"] == uid
-    result = submit(**changed)
+    result = submit(**changed, wait_for="running", wait_timeout=60)
     assert not result.failed, result.msg
-    assert live()["metadata"]["uid"] != uid
+    new = live()["metadata"]["uid"]
+    assert new != uid
+    assert [pod["metadata"]["ownerReferences"][0]["uid"] for pod in pods()] == [new, new]
     assert not submit(**changed).changed
 
 
