@@ -92,7 +92,7 @@ def prove(
     began = time.monotonic()
     looks = _Looks(cluster, target, expectation)
     try:
-        with Wake(cluster, () if cluster.deadline.passed else target.sources) as wake:
+        with Wake(cluster, target.sources) as wake:
             seen, outcome = wait_until(looks.read, looks.judge, wake, cluster.deadline, hold)
     except GangError as error:
         error.facts.setdefault("changed", changed)
@@ -179,13 +179,13 @@ def _proof(gang: Gang, expectation: Expectation) -> str:
     done = f", {gang.succeeded} succeeded" if gang.succeeded else ""
     surplus = f" (more than the {gang.needed} needed)" if gang.running > gang.needed else ""
     running = f"{gang.running} of {len(gang.members)} pods running{surplus}"
-    return f"gang {gang}: {running} on {counted(len(gang.facts['nodes']), 'node')}{done}"
+    return f"gang {gang}: {running} on {counted(len(gang.nodes), 'node')}{done}"
 
 
 def _few(texts: t.Sequence[str]) -> str:
     """Some gangs' texts, and the number of the rest."""
     rest = len(texts) - _GANGS_TOLD
-    more = f"; and {rest} more gang{'s' if rest > 1 else ''}" if rest > 0 else ""
+    more = f"; and {counted(rest, 'more gang')}" if rest > 0 else ""
     return ". ".join(texts[:_GANGS_TOLD]) + more
 
 

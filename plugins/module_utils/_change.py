@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from ansible_collections.kubegang.core.plugins.module_utils._cluster import Cluster, Kind, quantity
 from ansible_collections.kubegang.core.plugins.module_utils._errors import ApiError, GangError
-from ansible_collections.kubegang.core.plugins.module_utils._wait import Outcome, Source, Wake, wait_until
+from ansible_collections.kubegang.core.plugins.module_utils._wait import Outcome, wait_on
 
 Object = dict[str, t.Any]
 Path = tuple[str, ...]
@@ -167,8 +167,10 @@ def _recreate(cluster: Cluster, kind: Kind, live: Object, wanted: Object) -> Obj
     _wait_gone(cluster, kind, live)
     try:
         return cluster.create(kind, wanted)
-    except GangError as error:
-        raise GangError(f"{error.message}; the old one is deleted already", changed=True, **error.facts) from error
+    except ApiError as error:
+        if error.conflict:
+            raise  # It is there: the caller looks whether it is ours.
+        raise GangError(f"{error.message}; the old one is deleted already", changed=True) from error
 
 
 def _wait_gone(cluster: Cluster, kind: Kind, obj: Object) -> None:
@@ -178,9 +180,7 @@ def _wait_gone(cluster: Cluster, kind: Kind, obj: Object) -> None:
     def judge(now: Object | None) -> Outcome:
         return Outcome(now is None or now["metadata"]["uid"] != metadata["uid"])
 
-    source = Source(kind, namespace, fields=f"metadata.name={name}")
-    with Wake(cluster, [source]) as wake:
-        left, outcome = wait_until(lambda: cluster.get(kind, name, namespace), judge, wake, cluster.deadline)
+    left, outcome = wait_on(cluster, kind, name, namespace, judge)
     if not outcome.satisfied:
         keepers = (left or obj)["metadata"].get("finalizers")
         raise GangError(

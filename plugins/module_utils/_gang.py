@@ -191,6 +191,10 @@ class Gang:
         return sum(member.bound for member in self.members)
 
     @property
+    def nodes(self) -> list[str]:
+        return sorted({member.node for member in self.members if member.bound})
+
+    @property
     def running(self) -> int:
         return sum(member.running for member in self.members)
 
@@ -254,7 +258,7 @@ class Gang:
             "ready": self.ready,
             "succeeded": self.succeeded,
             "failed": self.failed,
-            "nodes": sorted({member.node for member in self.members if member.bound}),
+            "nodes": self.nodes,
             "tasks": self.tasks,
         }
 

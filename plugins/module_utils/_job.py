@@ -24,7 +24,7 @@ from ansible_collections.kubegang.core.plugins.module_utils._volcano import (
     job_doubts,
     job_phase,
 )
-from ansible_collections.kubegang.core.plugins.module_utils._wait import Outcome, Source, Wake, wait_until
+from ansible_collections.kubegang.core.plugins.module_utils._wait import Outcome, Source, Wake, wait_on, wait_until
 
 _SUSPENDED = ("Aborting", "Aborted")
 _ENDING = ("Completing", "Terminating")
@@ -116,13 +116,13 @@ def _command(
         order(cluster, JOB, live, action, namespace, changed=False)
     if cluster.dry_run:
         return _phase_result(live, before, f"after {action}" if needed else before)
-    with Wake(cluster, [Source(JOB, namespace, fields=f"metadata.name={name}")]) as wake:
-        now, outcome = wait_until(
-            lambda: _existing(cluster, name, namespace),
-            lambda job_now: Outcome(reached(job_phase(job_now))),
-            wake,
-            cluster.deadline,
-        )
+
+    def judge(now: Object | None) -> Outcome:
+        return Outcome(now is not None and reached(job_phase(now)), final=now is None)
+
+    now, outcome = wait_on(cluster, JOB, name, namespace, judge)
+    if now is None:
+        raise _missing(cluster, name, namespace)
     if not outcome.satisfied:
         raise GangError(
             f"Job {namespace}/{name} in {cluster.name} is still {job_phase(now)} after {action}", changed=needed
@@ -138,5 +138,9 @@ def _phase_result(live: Object, before: str, after: str) -> dict[str, t.Any]:
 def _existing(cluster: Cluster, name: str, namespace: str) -> Object:
     live = cluster.get(JOB, name, namespace)
     if live is None:
-        raise GangError(f"Job {namespace}/{name} does not exist in {cluster.name}")
+        raise _missing(cluster, name, namespace)
     return live
+
+
+def _missing(cluster: Cluster, name: str, namespace: str) -> GangError:
+    return GangError(f"Job {namespace}/{name} does not exist in {cluster.name}")

@@ -20,7 +20,7 @@ from ansible_collections.kubegang.core.plugins.module_utils._volcano import (
     queue,
     queue_state,
 )
-from ansible_collections.kubegang.core.plugins.module_utils._wait import Outcome, Source, Wake, wait_until
+from ansible_collections.kubegang.core.plugins.module_utils._wait import Outcome, wait_on
 
 # Commands are namespaced, queues are not; vcctl sends a queue's commands here too.
 _COMMAND_NAMESPACE = "default"
@@ -73,9 +73,7 @@ def _await_state(cluster: Cluster, name: str, wanted: t.Sequence[str], changed: 
     def judge(live: Object | None) -> Outcome:
         return Outcome(live is not None and queue_state(live) in wanted, final=live is None)
 
-    source = Source(QUEUE, fields=f"metadata.name={name}")
-    with Wake(cluster, [source]) as wake:
-        live, outcome = wait_until(lambda: cluster.get(QUEUE, name), judge, wake, cluster.deadline)
+    live, outcome = wait_on(cluster, QUEUE, name, None, judge)
     if outcome.satisfied and live is not None:
         return live
     raise GangError(f"queue {name} in {cluster.name} is {_standing(live)}, not {' or '.join(wanted)}", changed=changed)

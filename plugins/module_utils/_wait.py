@@ -55,7 +55,8 @@ class Source:
 class Wake:
     """Wakes a waiting task when one of its sources changes. A context manager: its watches end with the block.
 
-    With no sources, or when the watches are refused, ``wait`` is a pause and the task polls.
+    They start with the first ``wait``, so that a first look that settles the matter costs no watch. With no sources,
+    or when the watches are refused, ``wait`` is a pause and the task polls.
     """
 
     def __init__(self, cluster: Cluster, sources: t.Iterable[Source]) -> None:
@@ -63,10 +64,9 @@ class Wake:
         self._changed = threading.Event()
         self._stopped = threading.Event()
         self._open: dict[Source, Watch | None] = dict.fromkeys(sources)
+        self._started = False
 
     def __enter__(self) -> Wake:
-        for source in self._open:
-            threading.Thread(target=self._listen, args=(source,), daemon=True).start()
         return self
 
     def __exit__(self, *_exc: object) -> None:
@@ -77,6 +77,10 @@ class Wake:
 
     def wait(self, seconds: float) -> None:
         """Return when something changed since the last call, after ``seconds`` at the latest."""
+        if not self._started:
+            self._started = True
+            for source in self._open:
+                threading.Thread(target=self._listen, args=(source,), daemon=True).start()
         self._changed.wait(seconds)
         self._changed.clear()
 
@@ -137,3 +141,15 @@ def wait_until(
         gap = max(_SHORTEST_GAP_S, 2 * (now - began))
         time.sleep(min(gap, pause))
         wake.wait(max(0.0, pause - gap))
+
+
+def wait_on(
+    cluster: Cluster,
+    kind: Kind,
+    name: str,
+    namespace: str | None,
+    judge: t.Callable[[dict[str, t.Any] | None], Outcome],
+) -> tuple[dict[str, t.Any] | None, Outcome]:
+    """``wait_until`` on one object, by name, until the cluster's deadline. An object that is not there is None."""
+    with Wake(cluster, [Source(kind, namespace, fields=f"metadata.name={name}")]) as wake:
+        return wait_until(lambda: cluster.get(kind, name, namespace), judge, wake, cluster.deadline)

@@ -10,7 +10,7 @@ import threading
 import time
 
 import pytest
-from ansible_collections.kubegang.core.plugins.module_utils._change import reconcile, remove
+from ansible_collections.kubegang.core.plugins.module_utils._change import Rules, reconcile, remove
 from ansible_collections.kubegang.core.plugins.module_utils._cluster import (
     NODE,
     Cluster,
@@ -106,16 +106,17 @@ class Overtaken(Cluster):
     meddle = None
 
     def replace(self, kind, obj):
-        if self.meddle:
-            self.meddle, meddle = None, self.meddle
-            meddle()
+        self._let_them()
         return super().replace(kind, obj)
 
     def create(self, kind, obj):
+        self._let_them()
+        return super().create(kind, obj)
+
+    def _let_them(self):
         if self.meddle:
             self.meddle, meddle = None, self.meddle
             meddle()
-        return super().create(kind, obj)
 
 
 @pytest.fixture
@@ -134,6 +135,14 @@ def test_after_a_conflict_the_change_is_made_on_top_of_the_other_one(overtaken, 
 def test_an_object_that_appears_while_we_create_it_is_changed_instead(overtaken, kubectl, namespace):
     overtaken.meddle = lambda: kubectl("create", "configmap", "settings", "--namespace", namespace)
     assert reconcile(overtaken, CONFIG_MAP, config_map(namespace, a="2")).changed
+    assert stored(kubectl, namespace)["data"] == {"a": "2"}
+
+
+def test_an_object_that_appears_while_ours_is_recreated_is_looked_at_anew(overtaken, kubectl, namespace):
+    overtaken.create(CONFIG_MAP, config_map(namespace, a="1"))
+    overtaken.meddle = lambda: kubectl("create", "configmap", "settings", "--namespace", namespace)
+    frozen = Rules(mutable=())
+    assert reconcile(overtaken, CONFIG_MAP, config_map(namespace, a="2"), frozen, recreate=True).changed
     assert stored(kubectl, namespace)["data"] == {"a": "2"}
 
 
