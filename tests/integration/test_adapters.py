@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 
 import pytest
+
+from tests.support.playbooks import OTHER_INTERPRETER
 
 pytestmark = pytest.mark.usefixtures("volcano")
 
@@ -38,7 +39,7 @@ def words(result):
 
 @pytest.mark.parametrize("own_process", [False, True])
 def test_a_secret_is_nowhere_in_what_ansible_prints(ansible, own_process):
-    interpreter = str(Path(sys.executable).with_name("python3")) if own_process else sys.executable
+    interpreter = OTHER_INTERPRETER if own_process else sys.executable
     kubeconfig = {
         "current-context": "x",
         "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}],

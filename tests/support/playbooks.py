@@ -17,6 +17,8 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 COLLECTIONS = ROOT / "build" / "collections"
+# Another name of this interpreter is enough to make Ansible run a module in a process of its own.
+OTHER_INTERPRETER = str(Path(sys.executable).with_name("python3"))
 
 
 class TaskResult(dict[str, Any]):
@@ -120,11 +122,10 @@ class Ansible:
         """Run one task; a failed one is a result like any other.
 
         Args:
-            own_process: run the module itself, rather than its operation in the controller's worker. Another name of
-                the same interpreter is enough to make Ansible do that.
+            own_process: run the module itself, rather than its operation in the controller's worker.
         """
         fqcn = module if "." in module else f"kubegang.core.{module}"
-        interpreter = {"ansible_python_interpreter": str(Path(sys.executable).with_name("python3"))}
+        interpreter = {"ansible_python_interpreter": OTHER_INTERPRETER}
         task = {"name": module, fqcn: params, "vars": interpreter if own_process else {}}
         run = self.play([task], check=check, diff=diff)
         assert run.results, f"no task ran:\n{run.output}"
