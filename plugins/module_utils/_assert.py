@@ -56,6 +56,7 @@ def assert_gangs(params: dict[str, t.Any], cluster: Cluster) -> dict[str, t.Any]
         distinct_nodes=params["distinct_nodes"],
         same_topology=params["same_topology"] or "",
         queue=params["queue"] or "",
+        rollout=params["rollout"] or "",
     )
     began = time.monotonic()
     seen = prove(cluster, Target.of(params), expectation, hold=params["hold_for"])
@@ -63,6 +64,8 @@ def assert_gangs(params: dict[str, t.Any], cluster: Cluster) -> dict[str, t.Any]
         "changed": False,
         "msg": _few([_proof(gang, expectation) for gang in seen.gangs]),
         "gangs": [gang.facts for gang in seen.gangs],
+        "groups": len(seen.gangs),
+        "updated_groups": sum(gang.updated for gang in seen.gangs),
         "seconds": round(time.monotonic() - began, 2),
     }
 

@@ -17,9 +17,15 @@ import re
 import typing as t
 from dataclasses import dataclass
 
-from ansible_collections.kubegang.core.plugins.module_utils._cluster import Cluster, Kind, quantity
+from ansible_collections.kubegang.core.plugins.module_utils._cluster import POD, Cluster, Kind, Row, quantity
 from ansible_collections.kubegang.core.plugins.module_utils._errors import ApiError, GangError
-from ansible_collections.kubegang.core.plugins.module_utils._wait import Outcome, wait_on
+from ansible_collections.kubegang.core.plugins.module_utils._wait import (
+    Outcome,
+    Source,
+    Wake,
+    wait_on,
+    wait_until,
+)
 
 Object = dict[str, t.Any]
 Path = tuple[str, ...]
@@ -38,6 +44,7 @@ _DROPPED_WHEN_ZERO = frozenset(
     policies replicas resources limits requests
     """.split()
 )
+_NAMED_PODS = 5
 # The server writes these; they are no part of what was wanted.
 _SERVER_METADATA = frozenset(
     ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid", "deletionTimestamp")
@@ -50,11 +57,15 @@ class Rules:
 
     Attributes:
         mutable: all that may change on a live object; None means anything may.
+        immutable: of that, what may not.
         whole: mappings that the user gives whole, so that a stored key that is not wanted is a difference.
+        scale: the number that the kind's scale subresource sets; a change of it alone goes there.
     """
 
     mutable: t.Sequence[str] | None = None
+    immutable: t.Sequence[str] = ()
     whole: t.Sequence[str] = ()
+    scale: str = ""
 
 
 @dataclass(frozen=True)
@@ -126,7 +137,7 @@ def _bring(cluster: Cluster, kind: Kind, wanted: Object, live: Object | None, ru
         return live
     frozen = [path for path in paths if not _may_change(path, rules)]
     if not frozen:
-        return cluster.replace(kind, merged)
+        return cluster.scale(kind, merged) if paths == [rules.scale] else cluster.replace(kind, merged)
     if recreate:
         return _recreate(cluster, kind, live, wanted)
     metadata = wanted["metadata"]
@@ -136,16 +147,58 @@ def _bring(cluster: Cluster, kind: Kind, wanted: Object, live: Object | None, ru
     )
 
 
-def remove(cluster: Cluster, kind: Kind, name: str, namespace: str | None = None) -> Change:
-    """Delete the object if it is there, and wait until it is gone (not in check mode)."""
+def remove(cluster: Cluster, kind: Kind, name: str, namespace: str | None = None, *, pods: str = "") -> Change:
+    """Delete the object if it is there, and wait until it is gone (not in check mode).
+
+    Args:
+        cluster: where.
+        kind: of the object.
+        name: of the object.
+        namespace: of the object.
+        pods: label selector of its pods, which are waited for too: their GPUs are not free before.
+    """
     live = cluster.get(kind, name, namespace) if cluster.serves(kind) else None
-    if live is None:
-        return Change(None, None)
-    if "deletionTimestamp" not in live["metadata"]:
-        cluster.delete(kind, live)
-    if not cluster.dry_run:
-        _wait_gone(cluster, kind, live)
-    return Change(live, None)
+    change = Change(live, None)
+    if live is not None:
+        if "deletionTimestamp" not in live["metadata"]:
+            cluster.delete(kind, live)
+        if not cluster.dry_run:
+            _wait_gone(cluster, kind, live)
+    if pods and not cluster.dry_run:
+        wait_no_pods(
+            cluster, f"{kind.kind} {namespace}/{name} in {cluster.name} is deleted", namespace, pods, change.changed
+        )
+    return change
+
+
+def wait_no_pods(cluster: Cluster, after: str, namespace: str | None, labels: str, changed: bool) -> None:
+    """Wait until no pod with these labels is left.
+
+    Args:
+        cluster: where.
+        after: what was done to the object that the pods belong to, for the message.
+        namespace: of the pods.
+        labels: selector of the pods.
+        changed: whether the task has changed something, for the result of a failure.
+
+    Raises:
+        GangError: some are still there at the cluster's deadline.
+    """
+    with Wake(cluster, [Source(POD, namespace, labels=labels)]) as wake:
+        left, outcome = wait_until(
+            lambda: cluster.table(POD, namespace, labels=labels), _none_left, wake, cluster.deadline
+        )
+    if not outcome.satisfied:
+        names = [row.metadata["name"] for row in left]
+        more = f" and {len(names) - _NAMED_PODS} more" if len(names) > _NAMED_PODS else ""
+        raise GangError(
+            f"{after}, but {len(names)} of its pods are still there: {', '.join(names[:_NAMED_PODS])}{more}",
+            changed=changed,
+        )
+
+
+def _none_left(rows: list[Row]) -> Outcome:
+    return Outcome(not rows)
 
 
 def _settled(cluster: Cluster, kind: Kind, name: str, namespace: str | None) -> Object | None:
@@ -276,6 +329,8 @@ def dotted(path: Path) -> str:
 
 
 def _may_change(path: str, rules: Rules) -> bool:
+    if any(_matches(path, pattern, below=True) for pattern in rules.immutable):
+        return False
     return rules.mutable is None or any(_matches(path, pattern, below=True) for pattern in rules.mutable)
 
 

@@ -93,6 +93,7 @@ POD = Kind("", "v1", "Pod", "pods")
 NODE = Kind("", "v1", "Node", "nodes", namespaced=False)
 NAMESPACE = Kind("", "v1", "Namespace", "namespaces", namespaced=False)
 EVENT = Kind("", "v1", "Event", "events")
+AUTOSCALER = Kind("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
 
 
 @dataclass(frozen=True)
@@ -270,6 +271,23 @@ class Cluster:
         """Update the object. Its resourceVersion makes the server refuse (409) if somebody else was faster."""
         metadata = obj["metadata"]
         return self._call("PUT", kind, metadata.get("namespace"), metadata["name"], body=obj)
+
+    def scale(self, kind: Kind, obj: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Bring ``spec.replicas`` of the object to the server through its scale subresource, and nothing else.
+
+        Whoever may only scale needs no right to update, and no webhook of the kind looks at it. The object's
+        resourceVersion is checked as in ``replace``.
+        """
+        metadata = obj["metadata"]
+        body = {
+            "apiVersion": "autoscaling/v1",
+            "kind": "Scale",
+            "metadata": {key: metadata[key] for key in ("name", "namespace", "resourceVersion")},
+            "spec": {"replicas": obj["spec"]["replicas"]},
+        }
+        name, namespace = metadata["name"], metadata["namespace"]
+        self._call("PUT", kind, namespace, f"{name}/scale", body=body)
+        return obj if self.dry_run else self.get(kind, name, namespace) or obj
 
     def delete(self, kind: Kind, obj: dict[str, t.Any], *, dependants_first: bool = False) -> None:
         """Delete this very object, by uid: one of the same name that was made since stays.

@@ -27,16 +27,20 @@ from ansible_collections.kubegang.core.plugins.module_utils._cluster import (
     Row,
 )
 from ansible_collections.kubegang.core.plugins.module_utils._errors import ApiError, GangError
+from ansible_collections.kubegang.core.plugins.module_utils._lws import (
+    GROUP_LABEL,
+    NAME_LABEL,
+    QUEUE_ANNOTATION,
+    REVISION_LABEL,
+    SIZE_ANNOTATION,
+    WORKER_LABEL,
+)
 from ansible_collections.kubegang.core.plugins.module_utils._volcano import FINAL_PHASES, job_phase, task_minimum
 from ansible_collections.kubegang.core.plugins.module_utils._wait import Source
 
 GROUP_NAME = "scheduling.k8s.io/group-name"
 JOB_NAME = "volcano.sh/job-name"
 TASK_NAME = "volcano.sh/task-spec"
-LWS_NAME = "leaderworkerset.sigs.k8s.io/name"
-LWS_GROUP = "leaderworkerset.sigs.k8s.io/group-index"
-LWS_SIZE = "leaderworkerset.sigs.k8s.io/size"
-QUEUE_NAME = "scheduling.volcano.sh/queue-name"
 
 KINDS = {kind.kind: kind for kind in (JOB, LWS, PODGROUP)}
 # The options of the doc fragment kubegang.core._target.
@@ -78,7 +82,7 @@ class Target:
     @property
     def pods(self) -> str:
         """The label selector that every pod of these gangs matches; empty where only reading all of them will do."""
-        label = {"Job": JOB_NAME, "LeaderWorkerSet": LWS_NAME}.get(self.kind)
+        label = {"Job": JOB_NAME, "LeaderWorkerSet": NAME_LABEL}.get(self.kind)
         return f"{label}={self.name}" if label and self.name else ""
 
     @property
@@ -142,6 +146,10 @@ class Gang:
         owner: that object, where it was read.
         podgroup: the PodGroup; None before it is made, and between the lives of an LWS group.
         size: how many pods an LWS group has; 0 for other gangs, whose PodGroup says how many they need.
+        group_name: the PodGroup that its pods name, made or not; empty where LWS makes no gangs.
+        index: of an LWS group.
+        revision: hash of the template that the pods of an LWS group were made from; empty where it has no leader.
+        updated: whether that is the newest template.
     """
 
     name: str
@@ -152,6 +160,10 @@ class Gang:
     workload: str = ""
     owner: Object | None = None
     size: int = 0
+    group_name: str = ""
+    index: int = 0
+    revision: str = ""
+    updated: bool = True
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"
@@ -173,7 +185,7 @@ class Gang:
     def queue(self) -> str:
         """The queue of the PodGroup, or the one that it will be made for."""
         if self.kind == "LeaderWorkerSet" and self.podgroup is None:
-            return dig(self.owner, "metadata", "annotations", QUEUE_NAME, default="default")
+            return dig(self.owner, "metadata", "annotations", QUEUE_ANNOTATION, default="default")
         return dig(self.podgroup or self.owner, "spec", "queue", default="")
 
     @property
@@ -259,6 +271,8 @@ class Gang:
             "succeeded": self.succeeded,
             "failed": self.failed,
             "nodes": self.nodes,
+            "revision": self.revision,
+            "updated": self.updated,
             "tasks": self.tasks,
         }
 
@@ -356,8 +370,8 @@ def _read_many(cluster: Cluster, target: Target) -> tuple[bool, list[Gang]]:
         by_name = {podgroup["metadata"]["name"]: podgroup for podgroup in podgroups}
         jobs = cluster.list(JOB, namespace, labels=labels)
         gangs += [job_gang(job, by_name.get(_podgroup_name(job)), rows) for job in jobs]
-    # Not every cluster has LWS: where no pod is of it, its API is read only when it was asked for.
-    if kind == "LeaderWorkerSet" or (kind != "Job" and any(LWS_NAME in _labels(row) for row in rows)):
+    # Not every cluster has LWS. Where it was asked for, that it is missing is an error.
+    if kind == "LeaderWorkerSet" or (kind != "Job" and cluster.serves(LWS)):
         for lws in cluster.list(LWS, namespace, labels=labels):
             gangs += lws_gangs(lws, podgroups, rows)
     if kind in ("", "PodGroup"):
@@ -413,33 +427,63 @@ def lws_gangs(lws: Object, podgroups: t.Iterable[Object], rows: t.Iterable[Row])
     """
     metadata = lws["metadata"]
     # Pods and LWS are linked by two StatefulSets; that none of its pods is older than an object tells its lives apart.
-    mine = [
-        row
-        for row in rows
-        if _labels(row).get(LWS_NAME) == metadata["name"]
-        and row.metadata.get("creationTimestamp", "") >= metadata.get("creationTimestamp", "")
-    ]
-    groups = [group for group in podgroups if dig(group, "metadata", "labels", LWS_NAME) == metadata["name"]]
+    mine = [row for row in rows if _labels(row).get(NAME_LABEL) == metadata["name"] and not _older(row, metadata)]
+    groups = [group for group in podgroups if dig(group, "metadata", "labels", NAME_LABEL) == metadata["name"]]
+    newest = _newest_revision(lws, mine)
     replicas = dig(lws, "spec", "replicas", default=1)
-    return [_lws_gang(lws, index, groups, mine) for index in range(replicas)]
+    return [_lws_gang(lws, index, newest, groups, mine) for index in range(replicas)]
 
 
-def _lws_gang(lws: Object, index: int, podgroups: list[Object], rows: list[Row]) -> Gang:
-    mine = [row for row in rows if _labels(row).get(LWS_GROUP) == str(index)]
-    named = {dig(row.metadata, "annotations", GROUP_NAME) for row in mine}
-    sizes = {dig(row.metadata, "annotations", LWS_SIZE) for row in mine} - {None}
+def _newest_revision(lws: Object, rows: list[Row]) -> str:
+    """The template that a roll-out goes to, if any group has been made from it yet; empty otherwise.
+
+    LWS replaces groups from the highest index down, surplus ones included, and makes new ones from the newest template.
+    """
+    if not dig(lws, "status", "updatedReplicas", default=0):
+        return ""
+    leaders = [row for row in rows if _is_leader(row)]
+    last = max(leaders, key=lambda row: int(_labels(row)[GROUP_LABEL]), default=None)
+    return _labels(last).get(REVISION_LABEL, "") if last else ""
+
+
+def _lws_gang(lws: Object, index: int, newest: str, podgroups: list[Object], rows: list[Row]) -> Gang:
+    mine = [row for row in rows if _labels(row).get(GROUP_LABEL) == str(index)]
+    leader = next((row for row in mine if _is_leader(row)), None)
+    revision = _labels(leader).get(REVISION_LABEL, "") if leader else ""
+    if leader:
+        # Workers are made for one leader and go with it: older ones, or those of another template, are on their way out.
+        mine = [
+            row
+            for row in mine
+            if not _older(row, leader.metadata) and _labels(row).get(REVISION_LABEL, revision) == revision
+        ]
+    named = next((dig(row.metadata, "annotations", GROUP_NAME, default="") for row in [leader, *mine] if row), "")
+    sizes = {dig(row.metadata, "annotations", SIZE_ANNOTATION) for row in mine} - {None}
     metadata = lws["metadata"]
     return Gang(
         name=f"{metadata['name']}-{index}",
         namespace=metadata["namespace"],
         kind="LeaderWorkerSet",
         members=_members(mine),
-        podgroup=next((group for group in podgroups if group["metadata"]["name"] in named), None),
+        podgroup=next((group for group in podgroups if group["metadata"]["name"] == named), None),
         workload=metadata["name"],
         owner=lws,
         # While a new size is rolled out, each group has the size that its own pods were made with.
         size=int(max(sizes, key=int)) if sizes else dig(lws, "spec", "leaderWorkerTemplate", "size", default=1),
+        group_name=named,
+        index=index,
+        revision=revision,
+        updated=bool(newest) and revision == newest,
     )
+
+
+def _is_leader(row: Row) -> bool:
+    return _labels(row).get(WORKER_LABEL) == "0"
+
+
+def _older(row: Row, than: Object) -> bool:
+    """Whether an object was made before another one, given by its metadata."""
+    return row.metadata.get("creationTimestamp", "") < than.get("creationTimestamp", "")
 
 
 def podgroup_gang(podgroup: Object, rows: t.Iterable[Row]) -> Gang:
@@ -458,7 +502,7 @@ def podgroup_gang(podgroup: Object, rows: t.Iterable[Row]) -> Gang:
 
 def _workload(podgroup: Object) -> tuple[str, str]:
     """Kind and name of what a PodGroup was made for; two empty words when it stands for itself."""
-    lws = dig(podgroup, "metadata", "labels", LWS_NAME)
+    lws = dig(podgroup, "metadata", "labels", NAME_LABEL)
     if lws:
         return "LeaderWorkerSet", lws
     for owner in dig(podgroup, "metadata", "ownerReferences", default=()):

@@ -12,11 +12,12 @@ import typing as t
 
 from ansible_collections.kubegang.core.plugins.module_utils._assert import prove
 from ansible_collections.kubegang.core.plugins.module_utils._change import Object, reconcile, remove
-from ansible_collections.kubegang.core.plugins.module_utils._cluster import JOB, POD, Cluster, Row
+from ansible_collections.kubegang.core.plugins.module_utils._cluster import JOB, Cluster
 from ansible_collections.kubegang.core.plugins.module_utils._command import order
 from ansible_collections.kubegang.core.plugins.module_utils._errors import GangError
-from ansible_collections.kubegang.core.plugins.module_utils._gang import Target
+from ansible_collections.kubegang.core.plugins.module_utils._gang import JOB_NAME, Target
 from ansible_collections.kubegang.core.plugins.module_utils._judge import Expectation
+from ansible_collections.kubegang.core.plugins.module_utils._manifest import named
 from ansible_collections.kubegang.core.plugins.module_utils._volcano import (
     FINAL_PHASES,
     JOB_RULES,
@@ -24,11 +25,10 @@ from ansible_collections.kubegang.core.plugins.module_utils._volcano import (
     job_doubts,
     job_phase,
 )
-from ansible_collections.kubegang.core.plugins.module_utils._wait import Outcome, Source, Wake, wait_on, wait_until
+from ansible_collections.kubegang.core.plugins.module_utils._wait import Outcome, wait_on
 
 _SUSPENDED = ("Aborting", "Aborted")
 _ENDING = ("Completing", "Terminating")
-_NAMED_PODS = 5
 
 
 def ensure_job(params: dict[str, t.Any], cluster: Cluster) -> dict[str, t.Any]:
@@ -39,11 +39,7 @@ def ensure_job(params: dict[str, t.Any], cluster: Cluster) -> dict[str, t.Any]:
     """
     if params["state"] == "present":
         return _submit(params, cluster)
-    definition = params.get("definition") or {}
-    identity = definition.get("metadata") or {}
-    name, namespace = params["name"] or identity.get("name"), identity.get("namespace") or params["namespace"]
-    if not name:
-        raise GangError("one of the options name and definition.metadata.name is needed")
+    name, namespace = named(params)
     act = {"absent": _remove, "suspended": _suspend, "resumed": _resume}[params["state"]]
     return act(cluster, name, namespace)
 
@@ -65,31 +61,7 @@ def _submit(params: dict[str, t.Any], cluster: Cluster) -> dict[str, t.Any]:
 
 
 def _remove(cluster: Cluster, name: str, namespace: str) -> dict[str, t.Any]:
-    """Delete the Job and wait for its pods: GPUs are free only when those are gone."""
-    change = remove(cluster, JOB, name, namespace)
-    if not cluster.dry_run:
-        _await_no_pods(cluster, name, namespace, change.changed)
-    return change.result()
-
-
-def _await_no_pods(cluster: Cluster, name: str, namespace: str, changed: bool) -> None:
-    labels = f"volcano.sh/job-name={name}"
-    with Wake(cluster, [Source(POD, namespace, labels=labels)]) as wake:
-        left, outcome = wait_until(
-            lambda: cluster.table(POD, namespace, labels=labels), _no_pods_left, wake, cluster.deadline
-        )
-    if not outcome.satisfied:
-        pods = [row.metadata["name"] for row in left]
-        more = f" and {len(pods) - _NAMED_PODS} more" if len(pods) > _NAMED_PODS else ""
-        raise GangError(
-            f"Job {namespace}/{name} in {cluster.name} is deleted, but {len(pods)} of its pods are still there:"
-            f" {', '.join(pods[:_NAMED_PODS])}{more}",
-            changed=changed,
-        )
-
-
-def _no_pods_left(rows: list[Row]) -> Outcome:
-    return Outcome(not rows)
+    return remove(cluster, JOB, name, namespace, pods=f"{JOB_NAME}={name}").result()
 
 
 def _suspend(cluster: Cluster, name: str, namespace: str) -> dict[str, t.Any]:

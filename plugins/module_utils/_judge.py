@@ -17,7 +17,15 @@ from collections import Counter
 from dataclasses import dataclass
 
 from ansible_collections.kubegang.core.plugins.module_utils._change import Object
-from ansible_collections.kubegang.core.plugins.module_utils._gang import Gang, Member, Snapshot, dig, natural, some
+from ansible_collections.kubegang.core.plugins.module_utils._gang import (
+    Gang,
+    Member,
+    Snapshot,
+    counted,
+    dig,
+    natural,
+    some,
+)
 from ansible_collections.kubegang.core.plugins.module_utils._wait import Outcome
 
 
@@ -32,6 +40,7 @@ class Expectation:
     distinct_nodes: bool = False
     same_topology: str = ""
     queue: str = ""
+    rollout: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,6 +79,8 @@ def problems(
     if expectation.queue and gang.queue and gang.queue != expectation.queue:
         # A PodGroup stays in the queue that it was made for.
         found.append(Problem(f"it is in queue {gang.queue}, not in {expectation.queue}", final=True))
+    if expectation.rollout:
+        found += _not_updated(gang, expectation)
     if expectation.state == "running" and not found and not gang.finished:
         # Pods never move: whatever is wrong with where they run stays wrong.
         found += [Problem(text, final=True) for text in _misplaced(gang, expectation, nodes or {})]
@@ -78,8 +89,8 @@ def problems(
 
 def _death(gang: Gang) -> str:
     said = dig(gang.owner, "status", "state", "message") or dig(gang.owner, "status", "state", "reason")
-    counted = f"{gang.succeeded} of its pods succeeded, {gang.failed} failed"
-    return f"Job is {gang.job_phase}{f' ({said})' if said else ''}: {counted}"
+    pods = f"{gang.succeeded} of its pods succeeded, {gang.failed} failed"
+    return f"Job is {gang.job_phase}{f' ({said})' if said else ''}: {pods}"
 
 
 def _running(gang: Gang, expectation: Expectation) -> list[Problem]:
@@ -93,6 +104,8 @@ def _running(gang: Gang, expectation: Expectation) -> list[Problem]:
         return [Problem(f"enough pods run, yet the Job is {gang.job_phase or 'not known to its controller'}")]
     if gang.kind == "LeaderWorkerSet" and _unobserved(gang.owner):
         return [Problem("the LWS controller has not yet acted on the latest change of the LeaderWorkerSet")]
+    if gang.group_name and gang.podgroup is None:
+        return [Problem(f"its pods run, yet the PodGroup {gang.group_name} that they name does not exist")]
     return _short_tasks(gang, expectation) if expectation.every_task_minimum else []
 
 
@@ -108,6 +121,26 @@ def short_of(gang: Gang, require_ready: bool = True) -> str:
 def _unobserved(lws: Object | None) -> bool:
     generation = dig(lws, "metadata", "generation", default=0)
     return dig(lws, "status", "observedGeneration", default=generation) < generation
+
+
+def _not_updated(gang: Gang, expectation: Expectation) -> list[Problem]:
+    """What keeps a group of a LeaderWorkerSet from the newest template, as far as the roll-out is to go."""
+    if gang.kind != "LeaderWorkerSet":
+        return [Problem(f"a {gang.kind} has no roll-out", final=True)]
+    partition = dig(gang.owner, *_ROLLING_UPDATE, "partition", default=0)
+    # The controller keeps surplus groups for as long as a partition holds the roll-out.
+    replicas = dig(gang.owner, "spec", "replicas", default=1)
+    surplus = dig(gang.owner, "status", "replicas", default=0) - replicas
+    if gang.updated:
+        over = gang.index < replicas - 1 or partition or surplus <= 0
+        return [] if over else [Problem(f"the roll-out has left {counted(surplus, 'surplus group')}")]
+    if gang.index >= partition:
+        return [Problem("the roll-out has not reached it")]
+    held = Problem(f"partition {partition} holds the roll-out: groups below it keep the earlier template", final=True)
+    return [held] if expectation.rollout == "complete" else []
+
+
+_ROLLING_UPDATE = ("spec", "rolloutStrategy", "rollingUpdateConfiguration")
 
 
 def _short_tasks(gang: Gang, expectation: Expectation) -> list[Problem]:

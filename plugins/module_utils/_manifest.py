@@ -22,7 +22,7 @@ _INTEGERS = frozenset(
     replicas size minAvailable minSuccess maxRetry ttlSecondsAfterFinished exitCode weight priority
     highestTierAllowed totalPartitions partitionSize minPartitions containerPort hostPort defaultMode
     activeDeadlineSeconds terminationGracePeriodSeconds runAsUser runAsGroup fsGroup initialDelaySeconds
-    periodSeconds timeoutSeconds failureThreshold successThreshold tolerationSeconds subGroupSize
+    periodSeconds timeoutSeconds failureThreshold successThreshold tolerationSeconds subGroupSize partition
     """.split()
 )
 _BOOLEANS = frozenset(
@@ -31,9 +31,12 @@ _BOOLEANS = frozenset(
     enableServiceLinks shareProcessNamespace readOnlyRootFilesystem runAsNonRoot allowPrivilegeEscalation
     """.split()
 )
+# IntOrString fields: a number or a percentage.
+_INT_OR_PERCENT = frozenset(("maxUnavailable", "maxSurge"))
 # Below these every value is text: YAML's ``true`` and ``2024`` have to be written as "true" and "2024".
 _TEXT_MAPS = frozenset(("labels", "annotations", "nodeSelector", "matchLabels"))
 
+_NO_NAME = "one of the options name and definition.metadata.name is needed"
 # RFC 1123 subdomain, what metadata.name of our kinds has to be.
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
@@ -62,11 +65,20 @@ def from_definition(kind: Kind, definition: Object, name: str | None, namespace:
             raise OptionError(f"definition.metadata.{key}", metadata[key], f"the same as option {key}: {value!r}")
     final_name = metadata.get("name") or name
     if not final_name:
-        raise GangError("one of the options name and definition.metadata.name is needed")
+        raise GangError(_NO_NAME)
     spec = definition.get("spec")
     if not isinstance(spec, dict):
         raise OptionError("definition.spec", spec, "a mapping")
     return manifest(kind, final_name, metadata.get("namespace") or namespace, spec, metadata)
+
+
+def named(params: t.Mapping[str, t.Any]) -> tuple[str, str]:
+    """Name and namespace of the object that is meant, from the options or their definition."""
+    identity = (params.get("definition") or {}).get("metadata") or {}
+    name = params["name"] or identity.get("name")
+    if not name:
+        raise GangError(_NO_NAME)
+    return name, identity.get("namespace") or params["namespace"]
 
 
 def checked_name(option: str, name: str) -> str:
@@ -111,6 +123,8 @@ def typed(value: t.Any, path: Path = ()) -> t.Any:
         return str(value)
     if path and path[-1] in _INTEGERS:
         return _integer(value, path)
+    if path and path[-1] in _INT_OR_PERCENT:
+        return _int_or_percent(value, path)
     if path and path[-1] in _BOOLEANS:
         return _boolean(value, path)
     return value
@@ -126,6 +140,13 @@ def _integer(value: t.Any, path: Path) -> int:
     if isinstance(value, str) and re.fullmatch(r"-?(0|[1-9][0-9]*)", value.strip()):
         return int(value)
     raise OptionError(dotted(path), value, "a whole number, in decimal")
+
+
+def _int_or_percent(value: t.Any, path: Path) -> int | str:
+    text = str(value).strip()
+    if re.fullmatch(r"[0-9]+%?", text):
+        return text if text.endswith("%") else int(text)
+    raise OptionError(dotted(path), value, "a number of groups or a percentage, such as 1 or 25%")
 
 
 def _boolean(value: t.Any, path: Path) -> bool:

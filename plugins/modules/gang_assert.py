@@ -70,8 +70,17 @@ options:
   queue:
     description: The queue that every gang must be in.
     type: str
+  rollout:
+    description:
+      - With O(expect=running), how far the roll-out of a LeaderWorkerSet must have come. Without it, each group may have been
+        made from whichever template.
+      - V(partitioned) means that every group which the partition lets through was made from the newest template.
+      - V(complete) means every group. It fails at once when a partition holds some back.
+    type: str
+    choices: [partitioned, complete]
 seealso:
   - module: kubegang.core.gang_info
+  - module: kubegang.core.leader_worker_set
   - module: kubegang.core.volcano_job
 """
 
@@ -125,6 +134,16 @@ seconds:
   returned: success
   type: float
   sample: 3.21
+groups:
+  description: How many gangs were looked at.
+  returned: success
+  type: int
+  sample: 4
+updated_groups:
+  description: How many of them RV(gangs[].updated) holds for.
+  returned: success
+  type: int
+  sample: 4
 reasons:
   description: Why, one text for each gang that is not as expected.
   returned: failure
@@ -225,6 +244,16 @@ gangs:
       elements: str
       returned: always
       sample: [gpu-0000, gpu-0001, gpu-0002, gpu-0003]
+    revision:
+      description: Hash of the template that a group of a LeaderWorkerSet was made from; empty for other gangs.
+      type: str
+      returned: always
+      sample: 6f7b9c5d8f
+    updated:
+      description: Whether that is the newest template; always so for other gangs.
+      type: bool
+      returned: always
+      sample: true
     tasks:
       description: For a Job, by task name, what the task wants and what it has.
       type: dict
@@ -251,6 +280,7 @@ OPERATION = Operation(
         "distinct_nodes": {"type": "bool", "default": False},
         "same_topology": {"type": "str"},
         "queue": {"type": "str"},
+        "rollout": {"type": "str", "choices": ["partitioned", "complete"]},
     },
     {"mutually_exclusive": TARGET_EXCLUSIVE},
 )

@@ -141,6 +141,16 @@ gangs:
       elements: str
       returned: always
       sample: [gpu-0000, gpu-0001, gpu-0002, gpu-0003]
+    revision:
+      description: Hash of the template that a group of a LeaderWorkerSet was made from; empty for other gangs.
+      type: str
+      returned: always
+      sample: 6f7b9c5d8f
+    updated:
+      description: Whether that is the newest template; always so for other gangs.
+      type: bool
+      returned: always
+      sample: true
     tasks:
       description: For a Job, by task name, what the task wants and what it has.
       type: dict

@@ -24,15 +24,26 @@ CREATE = {
         "plugins": {"svc": []},
         "tasks": [{"name": "worker", "replicas": 2, "template": TOLERATING}],
     },
+    # What the webhook stores is not what is sent: None for Default, and a good many defaults.
+    "leader_worker_set": {
+        "replicas": 2,
+        "size": 2,
+        "restart_policy": "Default",
+        "rollout": {"max_unavailable": 1, "max_surge": "50%"},
+        "exclusive_topology": "topology.kubegang.dev/rack",
+        "worker_template": TOLERATING,
+    },
 }
 # Only what may change on a live object.
 MODIFY = {
     "volcano_queue": {"weight": 3, "capability": {"nvidia.com/gpu": 16}},
     "volcano_job": {**CREATE["volcano_job"], "tasks": [{"name": "worker", "replicas": 3, "template": TOLERATING}]},
+    "leader_worker_set": {**CREATE["leader_worker_set"], "replicas": 1, "size": 3, "restart_policy": "None"},
 }
 RESOURCES = {
     "volcano_queue": "queues.scheduling.volcano.sh",
     "volcano_job": "jobs.batch.volcano.sh",
+    "leader_worker_set": "leaderworkersets.leaderworkerset.x-k8s.io",
 }
 
 
