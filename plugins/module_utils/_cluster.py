@@ -93,6 +93,16 @@ POD = Kind("", "v1", "Pod", "pods")
 NODE = Kind("", "v1", "Node", "nodes", namespaced=False)
 NAMESPACE = Kind("", "v1", "Namespace", "namespaces", namespaced=False)
 EVENT = Kind("", "v1", "Event", "events")
+SERVICE = Kind("", "v1", "Service", "services")
+VALIDATING_WEBHOOKS = Kind(
+    "admissionregistration.k8s.io",
+    "v1",
+    "ValidatingWebhookConfiguration",
+    "validatingwebhookconfigurations",
+    namespaced=False,
+)
+# A question to the server: nothing is stored.
+ACCESS_REVIEW = Kind("authorization.k8s.io", "v1", "SubjectAccessReview", "subjectaccessreviews", namespaced=False)
 AUTOSCALER = Kind("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
 
 
@@ -265,7 +275,7 @@ class Cluster:
     def create(self, kind: Kind, obj: dict[str, t.Any]) -> dict[str, t.Any]:
         """Create the object; the result is what the server stored (or would store, in check mode)."""
         metadata = obj["metadata"]
-        return self._call("POST", kind, metadata.get("namespace"), metadata["name"], body=obj)
+        return self._call("POST", kind, metadata.get("namespace"), metadata.get("name"), body=obj)
 
     def replace(self, kind: Kind, obj: dict[str, t.Any]) -> dict[str, t.Any]:
         """Update the object. Its resourceVersion makes the server refuse (409) if somebody else was faster."""

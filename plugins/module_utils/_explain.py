@@ -41,6 +41,7 @@ from ansible_collections.kubegang.core.plugins.module_utils._gang import (
     dig,
     some,
 )
+from ansible_collections.kubegang.core.plugins.module_utils._lws_controller import missing_rights
 from ansible_collections.kubegang.core.plugins.module_utils._volcano import queue_state
 
 _DEFAULT_SCHEDULER = "default-scheduler"
@@ -76,6 +77,7 @@ class Evidence:
         nodes: whole nodes; None when these credentials may not read them.
         used: what unfinished pods request on each node; None when these credentials may not see all pods.
         events: warnings of the namespace.
+        podgroup_rights: what LWS's controller may not do with PodGroups, in words; empty when all is well.
         unread: what could not be read, in words.
     """
 
@@ -84,6 +86,7 @@ class Evidence:
     nodes: t.Sequence[Object] | None = None
     used: t.Mapping[str, Amounts] | None = None
     events: t.Sequence[Object] = ()
+    podgroup_rights: str = ""
     unread: t.Sequence[str] = ()
 
 
@@ -153,8 +156,14 @@ def gather(cluster: Cluster, snapshot: Snapshot) -> Evidence:
         nodes=ask(lambda: cluster.list(NODE), None) if unbound else None,
         used=ask(lambda: _used(cluster.list(POD, fields=f"{_UNFINISHED},spec.nodeName!=")), None) if unbound else None,
         events=ask(lambda: cluster.list(EVENT, namespace, fields="type=Warning"), ()) if waiting else (),
+        podgroup_rights=ask(lambda: missing_rights(cluster), "") if any(map(_podgroup_missing, waiting)) else "",
         unread=unread,
     )
+
+
+def _podgroup_missing(gang: Gang) -> bool:
+    """Whether LWS should have made a PodGroup and has not: its pods name one, or there is no pod that could tell."""
+    return gang.kind == "LeaderWorkerSet" and gang.podgroup is None and bool(gang.group_name or not gang.members)
 
 
 def _used(pods: t.Iterable[Object]) -> dict[str, Amounts]:
@@ -174,7 +183,8 @@ def explain(gang: Gang, evidence: Evidence) -> list[str]:
     members = list(_members(gang, evidence))
     if gang.dead or gang.whole:
         return members
-    reasons = [*_standing(gang), *refusals(gang, evidence.gatekeepers), *_absent(gang, evidence), *members]
+    rights = [evidence.podgroup_rights] if evidence.podgroup_rights and _podgroup_missing(gang) else []
+    reasons = [*_standing(gang), *rights, *refusals(gang, evidence.gatekeepers), *_absent(gang, evidence), *members]
     if gang.bound < gang.needed:
         reasons += [*_shortage(gang, evidence), *_queue(gang, evidence.gatekeepers)]
     return reasons

@@ -88,6 +88,16 @@ def test_form_without_pods_is_explained_from_the_templates() -> None:
     )
 
 
+def test_rights_that_the_lws_controller_lacks_are_told_where_a_podgroup_is_missing() -> None:
+    lacking = "LWS's controller (x) may not create podgroups.scheduling.volcano.sh"
+    said = fixture("oversized-lws")
+    assert lacking not in told(said, podgroup_rights=lacking)
+    said["podgroups"].clear()
+    assert f"it has no PodGroup; {lacking}" in told(said, podgroup_rights=lacking)
+    said.update(rows=[], pods=[])
+    assert f"its leader pod oversized-lws-0 does not exist; {lacking}" in told(said, podgroup_rights=lacking)
+
+
 def test_lws_form_without_pods_is_explained_from_the_templates() -> None:
     said = fixture("oversized-lws")
     said.update(rows=[], pods=[], podgroups=[])

@@ -268,3 +268,75 @@ def test_facts_count_each_task() -> None:
     assert (facts["running"], facts["succeeded"], facts["min_member"]) == (2, 1, 3)
     assert facts["tasks"]["launcher"]["succeeded"] == 1
     assert facts["tasks"]["worker"]["running"] == facts["tasks"]["worker"]["min_available"] == 2
+
+
+def rolled(said: dict[str, Any], *, partition: int = 0, updated: int, to_last: bool = True) -> dict[str, Any]:
+    """The fixture in the middle of a roll-out: its last group was made from a newer template, or not yet."""
+    said["workload"]["status"]["updatedReplicas"] = updated
+    said["workload"]["spec"]["rolloutStrategy"]["rollingUpdateConfiguration"]["partition"] = partition
+    for row in said["rows"]:
+        if to_last and row["metadata"]["name"].startswith("serve-1"):
+            row["metadata"]["labels"]["leaderworkerset.sigs.k8s.io/template-revision-hash"] = "newer"
+    return said
+
+
+@pytest.mark.parametrize(
+    ("rollout", "partition", "updated", "to_last", "satisfied", "final", "reason"),
+    [
+        ("complete", 0, 2, False, True, False, ""),
+        ("partitioned", 0, 2, False, True, False, ""),
+        # Half way: groups are replaced from the highest index down.
+        ("", 0, 1, True, True, False, ""),
+        ("partitioned", 0, 1, True, False, False, "gang team-a/serve-0: the roll-out has not reached it"),
+        # The controller knows the newer template, and no group was made from it.
+        ("complete", 0, 0, False, False, False, "gang team-a/serve-1: the roll-out has not reached it"),
+        ("partitioned", 1, 1, True, True, False, ""),
+        ("complete", 1, 1, True, False, True, "gang team-a/serve-0: partition 1 holds the roll-out"),
+    ],
+)
+def test_how_far_a_roll_out_has_come(
+    rollout: str, partition: int, updated: int, to_last: bool, satisfied: bool, final: bool, reason: str
+) -> None:
+    said = rolled(fixture("serve"), partition=partition, updated=updated, to_last=to_last)
+    outcome = verdict(said, rollout=rollout)
+    assert outcome[:2] == (satisfied, final)
+    assert reason in outcome[2]
+    assert sum(gang.updated for gang in gangs_of(said)) == updated
+
+
+def test_a_roll_out_is_not_over_while_a_surplus_group_is_left() -> None:
+    said = fixture("serve")
+    said["workload"]["status"]["replicas"] = 3
+    reason = "gang team-a/serve-1: the roll-out has left 1 surplus group"
+    assert verdict(said, rollout="complete") == (False, False, reason)
+
+
+def test_a_job_has_no_roll_out() -> None:
+    assert verdict(fixture("train"), rollout="complete") == (False, True, "gang team-a/train: a Job has no roll-out")
+
+
+def test_workers_of_an_earlier_leader_do_not_count() -> None:
+    said = fixture("serve")
+    said["rows"][0]["metadata"]["creationTimestamp"] = "2026-11-30T13:00:00Z"
+    assert verdict(said) == (False, False, "gang team-a/serve-0: 1 of 2 pods bound")
+
+
+def test_workers_of_an_earlier_template_do_not_count() -> None:
+    said = fixture("serve")
+    said["rows"][1]["metadata"]["labels"]["leaderworkerset.sigs.k8s.io/template-revision-hash"] = "earlier"
+    assert verdict(said) == (False, False, "gang team-a/serve-0: 1 of 2 pods bound")
+
+
+def test_running_pods_are_no_gang_while_the_podgroup_that_they_name_is_missing() -> None:
+    said = fixture("serve")
+    gone = said["podgroups"].pop(0)["metadata"]["name"]
+    reason = f"gang team-a/serve-0: its pods run, yet the PodGroup {gone} that they name does not exist"
+    assert verdict(said) == (False, False, reason)
+
+
+def test_groups_of_an_lws_without_gang_scheduling_are_judged_by_their_pods() -> None:
+    said = fixture("serve")
+    said["podgroups"].clear()
+    for row in said["rows"]:
+        del row["metadata"]["annotations"]["scheduling.k8s.io/group-name"]
+    assert verdict(said) == (True, False, "")

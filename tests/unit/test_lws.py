@@ -7,9 +7,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.kubegang.core.plugins.module_utils._change import _may_change
 from ansible_collections.kubegang.core.plugins.module_utils._errors import OptionError
-from ansible_collections.kubegang.core.plugins.module_utils._lws import LWS_RULES, doubts, leader_worker_set
+from ansible_collections.kubegang.core.plugins.module_utils._lws import doubts, leader_worker_set
 from ansible_collections.kubegang.core.plugins.modules.leader_worker_set import OPERATION
 
 OPTIONS = {name: spec.get("default") for name, spec in OPERATION.options.items()}
@@ -206,18 +205,3 @@ def test_what_lws_accepts_and_users_hardly_want_is_said(given, words):
 def test_there_is_no_doubt_about_the_usual(given):
     params = options(**given)
     assert doubts(leader_worker_set(params), params["scheduler_name"]) == []
-
-
-@pytest.mark.parametrize(
-    ("path", "may"),
-    [
-        ("spec.replicas", True),
-        ("spec.leaderWorkerTemplate.size", True),
-        ("spec.leaderWorkerTemplate.workerTemplate.spec.containers[main].image", True),
-        ("spec.leaderWorkerTemplate.subGroupPolicy", False),
-        ("spec.leaderWorkerTemplate.subGroupPolicy.subGroupSize", False),
-        ("spec.leaderWorkerTemplate.volumeClaimTemplates[0]", False),
-    ],
-)
-def test_subgroups_and_claims_cannot_change_on_a_live_object(path, may):
-    assert _may_change(path, LWS_RULES) is may
