@@ -48,9 +48,10 @@ def audit_log(lab: LiveCluster, kubectl: Kubectl) -> AuditLog:
 
 
 @pytest.fixture(scope="session")
-def ansible(lab: LiveCluster, tmp_path_factory: pytest.TempPathFactory) -> Ansible:
+def ansible(lab: LiveCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ansible]:
     """ansible-core with the installed artefact, pointed at the lab."""
-    return Ansible(tmp_path_factory.mktemp("ansible"), lab.environment)
+    with Ansible(tmp_path_factory.mktemp("ansible"), lab.environment) as run:
+        yield run
 
 
 @pytest.fixture(scope="session")

@@ -100,7 +100,8 @@ class Site:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     lab = clusters.start_lab(LAB, "older", "default")
-    yield Site(lab, Ansible(tmp_path_factory.mktemp("upgrade"), lab.environment))
+    with Ansible(tmp_path_factory.mktemp("upgrade"), lab.environment) as run:
+        yield Site(lab, run)
     clusters.lab_word("down", "--name", LAB)
 
 

@@ -72,7 +72,7 @@ class PlaybookRun:
 
 
 class Ansible:
-    """ansible-core as the tests use it.
+    """ansible-core as the tests use it. A context manager: the process that runs the playbooks ends with the block.
 
     Args:
         folder: an empty folder for inventory, playbooks and results.
@@ -82,32 +82,40 @@ class Ansible:
     def __init__(self, folder: Path, environment: dict[str, str]) -> None:
         self._folder = folder
         self._inventory = folder / "inventory.yml"
-        self._environment = environment
+        self._server = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.ansible_playbooks"],
+            cwd=ROOT,
+            env=_environ(environment),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         host = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
         self._inventory.write_text(yaml.safe_dump({"clusters": {"hosts": {"lab": host}}}))
+
+    def __enter__(self) -> Ansible:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self._server.communicate()
 
     def playbook(
         self, playbook: str | Path, *, check: bool = False, diff: bool = True, extra_vars: dict[str, Any] | None = None
     ) -> PlaybookRun:
         """Run a playbook, by path or by FQCN, on the one host ``lab`` of the group ``clusters``."""
-        results = self._folder / "results.jsonl"
+        results, output = self._folder / "results.jsonl", self._folder / "output.txt"
         results.unlink(missing_ok=True)
-        command = [sys.executable, "-m", "ansible", "playbook", "-i", str(self._inventory), str(playbook)]
-        command += ["--check"] * check + ["--diff"] * diff
+        arguments = ["-i", str(self._inventory), str(playbook), *["--check"] * check, *["--diff"] * diff]
         if extra_vars:
-            command += ["--extra-vars", json.dumps(extra_vars)]
-        done = subprocess.run(
-            command,
-            cwd=self._folder,
-            env=self._environ(results),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
+            arguments += ["--extra-vars", json.dumps(extra_vars)]
+        run = {"arguments": arguments, "output": str(output), "environment": {"KUBEGANG_TASK_RESULTS": str(results)}}
+        assert self._server.stdin
+        assert self._server.stdout
+        self._server.stdin.write(json.dumps(run) + "\n")
+        self._server.stdin.flush()
+        returncode = int(self._server.stdout.readline())
         lines = results.read_text().splitlines() if results.exists() else []
-        return PlaybookRun(done.returncode, done.stdout, [TaskResult(json.loads(line)) for line in lines])
+        return PlaybookRun(returncode, output.read_text(), [TaskResult(json.loads(line)) for line in lines])
 
     def play(self, tasks: list[dict[str, Any]], **options: Any) -> PlaybookRun:
         """Run these tasks as a playbook of their own; options are those of ``playbook``."""
@@ -131,13 +139,13 @@ class Ansible:
         assert run.results, f"no task ran:\n{run.output}"
         return run.results[-1]
 
-    def _environ(self, results: Path) -> dict[str, str]:
-        ours = {
-            "ANSIBLE_CALLBACK_PLUGINS": str(Path(__file__).parent / "callback_plugins"),
-            "ANSIBLE_CALLBACKS_ENABLED": "task_results",
-            "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS),
-            "ANSIBLE_HOME": str(ROOT / "build" / "ansible"),
-            "ANSIBLE_NOCOLOR": "1",
-            "KUBEGANG_TASK_RESULTS": str(results),
-        }
-        return {**os.environ, **self._environment, **ours}
+
+def _environ(environment: dict[str, str]) -> dict[str, str]:
+    ours = {
+        "ANSIBLE_CALLBACK_PLUGINS": str(Path(__file__).parent / "callback_plugins"),
+        "ANSIBLE_CALLBACKS_ENABLED": "task_results",
+        "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS),
+        "ANSIBLE_HOME": str(ROOT / "build" / "ansible"),
+        "ANSIBLE_NOCOLOR": "1",
+    }
+    return {**os.environ, **environment, **ours}
