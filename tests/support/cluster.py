@@ -87,6 +87,8 @@ def site_vars(cluster: LiveCluster, version_set: str = "") -> dict[str, Any]:
         "volcano_chart_repo_url": "",
         "volcano_chart_ref": charts["volcano"],
         "volcano_version": versions["volcano"],
+        "lws_chart_ref": charts["lws"],
+        "lws_version": versions["lws"],
     }
 
 
