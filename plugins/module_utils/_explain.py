@@ -41,6 +41,7 @@ from ansible_collections.kubegang.core.plugins.module_utils._gang import (
     dig,
     some,
 )
+from ansible_collections.kubegang.core.plugins.module_utils._lws import EXCLUSIVE_ANNOTATION
 from ansible_collections.kubegang.core.plugins.module_utils._lws_controller import missing_rights
 from ansible_collections.kubegang.core.plugins.module_utils._volcano import queue_state
 
@@ -256,6 +257,10 @@ def _absent(gang: Gang, evidence: Evidence) -> t.Iterator[str]:
             yield f"task {task['name']} has no pod before its dependsOn {', '.join(waits_for)} is reached"
     if gang.members and dig(gang.owner, "spec", "startupPolicy") == "LeaderReady":
         yield "its workers are made once the leader is ready (startupPolicy LeaderReady)"
+    elif (
+        dig(gang.owner, "metadata", "annotations", EXCLUSIVE_ANNOTATION) and gang.podgroup and gang.min_member > present
+    ):
+        yield "its workers are made once the leader has a node (exclusive topology), which the gang gives it once they exist"
     # An LWS group's leader and the StatefulSet of its workers bear the gang's own name.
     warning = _warning(evidence.events, {gang.name, gang.workload})
     if warning:

@@ -218,6 +218,11 @@ def _gang_doubts(built: Object) -> t.Iterator[str]:
             f"startup_policy LeaderReady lowers minMember of each gang from {size} to 1: the leader starts although"
             " its workers may have no room"
         )
+    elif EXCLUSIVE_ANNOTATION in (built["metadata"].get("annotations") or {}) and size > 1:
+        yield (
+            "exclusive_topology keeps gangs from starting: LWS makes workers once their leader has a node, and a gang gives"
+            " it one once its workers exist; startup_policy LeaderReady takes the leader out of that"
+        )
     specs = [template.get("spec") or {} for template in templates(built).values()]
     classes = {spec["priorityClassName"] for spec in specs if spec.get("priorityClassName")}
     if classes:

@@ -111,6 +111,8 @@ options:
     description:
       - A node label. All pods of a group land on nodes with one value of it, and no two groups on the same.
       - LWS reads it from an annotation when it makes a group; groups that exist stay where they are.
+      - LWS then makes workers only once their leader has a node, and a gang gets nodes only once all of its pods exist. So groups
+        that start as gangs never start with it, unless O(startup_policy=LeaderReady) lowers what their gang needs to the leader.
     type: str
   scheduler_name:
     description:

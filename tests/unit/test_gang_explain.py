@@ -98,6 +98,16 @@ def test_rights_that_the_lws_controller_lacks_are_told_where_a_podgroup_is_missi
     assert f"its leader pod oversized-lws-0 does not exist; {lacking}" in told(said, podgroup_rights=lacking)
 
 
+def test_exclusive_topology_that_keeps_a_gang_from_starting_is_told() -> None:
+    said = fixture("leader-ready")
+    said["workload"]["metadata"]["annotations"] = {"leaderworkerset.sigs.k8s.io/exclusive-topology": "rack"}
+    said["workload"]["spec"]["startupPolicy"] = "LeaderCreated"
+    said["rows"][0]["cells"] |= {"status": "Pending", "node": "<none>"}
+    assert "exclusive topology" not in told(said)
+    said["podgroups"][0]["spec"]["minMember"] = 3
+    assert "workers are made once the leader has a node (exclusive topology), which the gang" in told(said)
+
+
 def test_lws_form_without_pods_is_explained_from_the_templates() -> None:
     said = fixture("oversized-lws")
     said.update(rows=[], pods=[], podgroups=[])

@@ -178,6 +178,7 @@ def test_the_limits_themselves_are_accepted(given):
 
 DOUBTS = [
     ({"startup_policy": "LeaderReady", "size": 4}, ["LeaderReady", "from 4 to 1"]),
+    ({"exclusive_topology": "rack", "size": 4}, ["exclusive_topology", "LeaderReady"]),
     ({"worker_template": template(priorityClassName="high")}, ["priorityClassName high", "PodGroup"]),
     (
         {"leader_template": template(priorityClassName="high"), "scheduler_name": ""},
@@ -201,7 +202,9 @@ def test_what_lws_accepts_and_users_hardly_want_is_said(given, words):
     assert [word for word in words if word not in told] == []
 
 
-@pytest.mark.parametrize("given", [{}, {"startup_policy": "LeaderReady"}, {"scheduler_name": ""}], ids=str)
+@pytest.mark.parametrize(
+    "given", [{}, {"startup_policy": "LeaderReady"}, {"scheduler_name": ""}, {"exclusive_topology": "rack"}], ids=str
+)
 def test_there_is_no_doubt_about_the_usual(given):
     params = options(**given)
     assert doubts(leader_worker_set(params), params["scheduler_name"]) == []
