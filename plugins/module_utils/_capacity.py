@@ -19,6 +19,9 @@ from ansible_collections.kubegang.core.plugins.module_utils._gang import counted
 
 Amounts = dict[str, Decimal]
 
+# Field selector of the pods that take room on nodes.
+UNFINISHED_AND_BOUND = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!="
+
 
 @dataclass(frozen=True)
 class Load:
@@ -42,7 +45,7 @@ def requests(spec: Object) -> Amounts:
         else:
             peak = {name: max(peak.get(name, Decimal(0)), own.get(name, Decimal(0))) for name in {*peak, *own}}
     total = {name: max(steady.get(name, Decimal(0)), peak.get(name, Decimal(0))) for name in {*steady, *peak}}
-    add(total, _amounts(spec.get("overhead")), 1)
+    add(total, amounts(spec.get("overhead")), 1)
     return total
 
 
@@ -53,10 +56,11 @@ def is_sidecar(init_container: Object) -> bool:
 
 def _container_requests(container: Object) -> Amounts:
     resources = container.get("resources") or {}
-    return _amounts({**(resources.get("limits") or {}), **(resources.get("requests") or {})})
+    return amounts({**(resources.get("limits") or {}), **(resources.get("requests") or {})})
 
 
-def _amounts(resources: t.Mapping[str, t.Any] | None) -> Amounts:
+def amounts(resources: t.Mapping[str, t.Any] | None) -> Amounts:
+    """A ResourceList (core/v1) in numbers."""
     return {name: quantity(value) for name, value in (resources or {}).items()}
 
 
@@ -77,8 +81,8 @@ def shortage(load: Load, nodes: t.Sequence[Object], used: t.Mapping[str, Amounts
     taking = [node for node in offering if not obstacle(node, load.spec)]
     if not taking:
         return [_nowhere(load, offering)]
-    free = {node["metadata"]["name"]: _free(node, used) for node in taking}
-    return list(_short(load, free)) or list(_crowded(load, free))
+    left = {node["metadata"]["name"]: free(node, used) for node in taking}
+    return list(_short(load, left)) or list(_crowded(load, left))
 
 
 def _offers(node: Object, wanted: Amounts) -> bool:
@@ -95,23 +99,40 @@ def _too_large(load: Load, nodes: t.Sequence[Object]) -> t.Iterator[str]:
             wanted = (
                 f"{_plain(name, each * load.count)} {name} ({counted(load.count, 'pod')}, {_plain(name, each)} each)"
             )
-            yield f"needs {wanted}, no node has more than {_plain(name, most)}"
+            yield f"needs {wanted}, no node has more than {_plain(name, most)}{_other_names(name, nodes)}"
+
+
+def _other_names(name: str, nodes: t.Sequence[Object]) -> str:
+    """Under which other names nodes offer what nobody offers under this one: sharing and MIG rename GPUs."""
+    domain = name.partition("/")[0]
+    offered = {other for node in nodes for other, amount in _allocatable(node).items() if amount > 0}
+    others = sorted(other for other in offered if other.startswith(f"{domain}/"))
+    return f"; nodes offer {', '.join(others)}" if "/" in name and others and name not in offered else ""
 
 
 def _allocatable(node: Object) -> Amounts:
-    return _amounts(node["status"].get("allocatable"))
+    return amounts(node["status"].get("allocatable"))
 
 
-def _free(node: Object, used: t.Mapping[str, Amounts]) -> Amounts:
-    free = _allocatable(node)
-    add(free, used.get(node["metadata"]["name"], {}), -1)
-    return free
+def free(node: Object, used: t.Mapping[str, Amounts]) -> Amounts:
+    """What is left on a node when its pods have what they request."""
+    left = _allocatable(node)
+    add(left, used.get(node["metadata"]["name"], {}), -1)
+    return left
 
 
-def _short(load: Load, free: t.Mapping[str, Amounts]) -> t.Iterator[str]:
+def used_by_node(pods: t.Iterable[Object]) -> dict[str, Amounts]:
+    """What pods that are ``UNFINISHED_AND_BOUND`` request, by the name of their node."""
+    used: dict[str, Amounts] = {}
+    for pod in pods:
+        add(used.setdefault(pod["spec"]["nodeName"], {}), requests(pod["spec"]), 1)
+    return used
+
+
+def _short(load: Load, left_on: t.Mapping[str, Amounts]) -> t.Iterator[str]:
     """Resources of which the nodes together, or the roomiest of them, have too little."""
     for name, each in _scarce_first(load.each):
-        left = {node: max(Decimal(0), amounts.get(name, Decimal(0))) for node, amounts in free.items()}
+        left = {node: max(Decimal(0), have.get(name, Decimal(0))) for node, have in left_on.items()}
         roomiest = max(left, key=lambda node: left[node])
         wanted = each * load.count
         if wanted > sum(left.values()):
@@ -123,16 +144,16 @@ def _short(load: Load, free: t.Mapping[str, Amounts]) -> t.Iterator[str]:
             yield f"needs {_plain(name, each)} {name} per pod, largest free {most} on {roomiest}"
 
 
-def _crowded(load: Load, free: t.Mapping[str, Amounts]) -> t.Iterator[str]:
+def _crowded(load: Load, left_on: t.Mapping[str, Amounts]) -> t.Iterator[str]:
     """Enough in all, yet in the wrong pieces: how many of the pods find a node."""
     wanted = {name: each for name, each in load.each.items() if each > 0}
     room = 0
-    for left in free.values():
+    for left in left_on.values():
         fits = [int(max(Decimal(0), left.get(name, Decimal(0))) // each) for name, each in wanted.items()]
         room += min(fits, default=load.count)
     if room < load.count:
         each = ", ".join(f"{_plain(name, amount)} {name}" for name, amount in _scarce_first(wanted))
-        yield f"room for {room} of {counted(load.count, 'pod')} on {counted(len(free), 'node')} ({each} each)"
+        yield f"room for {room} of {counted(load.count, 'pod')} on {counted(len(left_on), 'node')} ({each} each)"
 
 
 def _nowhere(load: Load, offering: t.Sequence[Object]) -> str:
@@ -177,7 +198,7 @@ def limits(loads: t.Iterable[Load], name: str, queues: t.Mapping[str, Object | N
     while name:
         queue = queues.get(name) or {}
         spec, status = queue.get("spec", {}), queue.get("status", {})
-        most, now = _amounts(spec.get("capability")), _amounts(status.get("allocated"))
+        most, now = amounts(spec.get("capability")), amounts(status.get("allocated"))
         for resource in sorted(most.keys() & wanted.keys()):
             in_use = now.get(resource, Decimal(0))
             if in_use + wanted[resource] > most[resource]:

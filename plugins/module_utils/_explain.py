@@ -17,13 +17,14 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ansible_collections.kubegang.core.plugins.module_utils._capacity import (
+    UNFINISHED_AND_BOUND,
     Amounts,
     Load,
-    add,
     is_sidecar,
     limits,
     requests,
     shortage,
+    used_by_node,
 )
 from ansible_collections.kubegang.core.plugins.module_utils._change import Object
 from ansible_collections.kubegang.core.plugins.module_utils._cluster import (
@@ -53,7 +54,6 @@ _REASONS_SHOWN = 3
 _LONGEST_QUOTE = 200
 # FailedMount, FailedCreate, PodGroupError; not FailedScheduling, which conditions tell better.
 _FAILED = re.compile(r"^Failed(?!Scheduling)|Error$")
-_UNFINISHED = "status.phase!=Succeeded,status.phase!=Failed"
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def gather(cluster: Cluster, snapshot: Snapshot) -> Evidence:
         ),
         pods=ask(lambda: pods_of(cluster, snapshot), {}),
         nodes=ask(lambda: cluster.list(NODE), None) if unbound else None,
-        used=ask(lambda: _used(cluster.list(POD, fields=f"{_UNFINISHED},spec.nodeName!=")), None) if unbound else None,
+        used=ask(lambda: used_by_node(cluster.list(POD, fields=UNFINISHED_AND_BOUND)), None) if unbound else None,
         events=ask(lambda: cluster.list(EVENT, namespace, fields="type=Warning"), ()) if waiting else (),
         podgroup_rights=ask(lambda: missing_rights(cluster), "") if any(map(_podgroup_missing, waiting)) else "",
         unread=unread,
@@ -165,13 +165,6 @@ def gather(cluster: Cluster, snapshot: Snapshot) -> Evidence:
 def _podgroup_missing(gang: Gang) -> bool:
     """Whether LWS should have made a PodGroup and has not: its pods name one, or there is no pod that could tell."""
     return gang.kind == "LeaderWorkerSet" and gang.podgroup is None and bool(gang.group_name or not gang.members)
-
-
-def _used(pods: t.Iterable[Object]) -> dict[str, Amounts]:
-    used: dict[str, Amounts] = {}
-    for pod in pods:
-        add(used.setdefault(pod["spec"]["nodeName"], {}), requests(pod["spec"]), 1)
-    return used
 
 
 # --- explaining, pure ------------------------------------------------------------------------------------------------
