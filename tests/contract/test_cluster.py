@@ -100,6 +100,69 @@ def test_an_update_of_what_somebody_changed_meanwhile_is_refused_as_a_conflict(c
     assert stored(kubectl, namespace)["data"] == {"a": "1"}
 
 
+DEPLOYMENT = Kind("apps", "v1", "Deployment", "deployments")
+
+
+def deployment(namespace, replicas=0, image="x:1"):
+    template = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "c", "image": image}]}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": namespace},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "x"}}, "template": template},
+    }
+
+
+@pytest.fixture
+def user_with(kubectl, namespace):
+    """``user_with(rule, …)``: the name of a user with these rights in the test's namespace, and no others."""
+
+    def bound(*rules):
+        user, rbac = f"user-of-{namespace}", "rbac.authorization.k8s.io"
+        identity = {"apiVersion": f"{rbac}/v1", "metadata": {"name": "limited", "namespace": namespace}}
+        subject = {"kind": "User", "name": user, "apiGroup": rbac}
+        role = {"kind": "Role", "name": "limited", "apiGroup": rbac}
+        kubectl.apply(
+            {**identity, "kind": "Role", "rules": list(rules)},
+            {**identity, "kind": "RoleBinding", "roleRef": role, "subjects": [subject]},
+        )
+        return user
+
+    return bound
+
+
+def test_whoever_may_only_scale_can_change_the_replicas_and_nothing_else(
+    connect, cluster, kubectl, namespace, user_with
+):
+    rules = Rules(scale="spec.replicas")
+    scaler = user_with(
+        {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get"]},
+        {"apiGroups": ["apps"], "resources": ["deployments/scale"], "verbs": ["update"]},
+    )
+
+    def replicas():
+        return kubectl.get("deployment", "web", "--namespace", namespace)["spec"]["replicas"]
+
+    reconcile(cluster, DEPLOYMENT, deployment(namespace), rules)
+    predicted = reconcile(connect(impersonate_user=scaler, dry_run=True), DEPLOYMENT, deployment(namespace, 2), rules)
+    assert replicas() == 0
+    change = reconcile(connect(impersonate_user=scaler), DEPLOYMENT, deployment(namespace, 2), rules)
+    assert replicas() == 2
+    assert change.changed
+    assert predicted.result()["diff"] == change.result()["diff"]
+    with pytest.raises(ApiError) as refused:
+        reconcile(connect(impersonate_user=scaler), DEPLOYMENT, deployment(namespace, 1, image="x:2"), rules)
+    assert refused.value.status == 403
+
+
+def test_scaling_what_somebody_changed_meanwhile_is_refused_as_a_conflict(cluster, kubectl, namespace):
+    read = cluster.create(DEPLOYMENT, deployment(namespace))
+    kubectl("annotate", "deployment", "web", "by=somebody", "--namespace", namespace)
+    with pytest.raises(ApiError) as refused:
+        cluster.scale(DEPLOYMENT, {**read, "spec": {**read["spec"], "replicas": 1}})
+    assert refused.value.conflict
+
+
 class Overtaken(Cluster):
     """Lets somebody else be faster, once."""
 
@@ -338,17 +401,9 @@ def test_a_wait_goes_on_when_its_watch_is_dropped(through_relay, relay, kubectl,
     assert found == stored(kubectl, namespace)
 
 
-def test_a_wait_without_the_right_to_watch_looks_now_and_then(connect, kubectl, namespace):
-    rule = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]}
-    metadata = {"name": "looker", "namespace": namespace}
-    subject = {"kind": "User", "name": f"looker-{namespace}", "apiGroup": "rbac.authorization.k8s.io"}
-    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "looker"}
-    rbac = "rbac.authorization.k8s.io/v1"
-    kubectl.apply(
-        {"apiVersion": rbac, "kind": "Role", "metadata": metadata, "rules": [rule]},
-        {"apiVersion": rbac, "kind": "RoleBinding", "metadata": metadata, "subjects": [subject], "roleRef": reference},
-    )
-    cluster = connect(impersonate_user=f"looker-{namespace}", patience=30)
+def test_a_wait_without_the_right_to_watch_looks_now_and_then(connect, kubectl, namespace, user_with):
+    looker = user_with({"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]})
+    cluster = connect(impersonate_user=looker, patience=30)
     threading.Timer(1, kubectl, ("create", "configmap", "settings", "--namespace", namespace)).start()
     with Wake(cluster, [Source(CONFIG_MAP, namespace)]) as wake:
         _found, outcome = wait_until(
