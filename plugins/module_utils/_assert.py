@@ -63,9 +63,7 @@ def assert_gangs(params: dict[str, t.Any], cluster: Cluster) -> dict[str, t.Any]
     return {
         "changed": False,
         "msg": _few([_proof(gang, expectation) for gang in seen.gangs]),
-        "gangs": [gang.facts for gang in seen.gangs],
-        "groups": len(seen.gangs),
-        "updated_groups": sum(gang.updated for gang in seen.gangs),
+        **seen.facts,
         "seconds": round(time.monotonic() - began, 2),
     }
 
@@ -106,8 +104,7 @@ def prove(
         # That a gang is bound although it should be held needs no reason for not running.
         explained = seen.gangs and expectation.state != "held"
         why = _why(cluster, seen, expectation) if explained else list(outcome.reasons)
-        facts = [gang.facts for gang in seen.gangs]
-        raise GangError(f"{_few(why)} (cluster {cluster.name}{when})", changed=changed, gangs=facts, reasons=why)
+        raise GangError(f"{_few(why)} (cluster {cluster.name}{when})", changed=changed, reasons=why, **seen.facts)
     return seen
 
 

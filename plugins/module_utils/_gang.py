@@ -291,6 +291,15 @@ class Snapshot:
     gangs: t.Sequence[Gang] = ()
     nodes: t.Mapping[str, t.Mapping[str, str]] = field(default_factory=dict)
 
+    @property
+    def facts(self) -> dict[str, t.Any]:
+        """What the modules return of it."""
+        return {
+            "gangs": [gang.facts for gang in self.gangs],
+            "groups": len(self.gangs),
+            "updated_groups": sum(gang.updated for gang in self.gangs),
+        }
+
 
 def dig(obj: t.Any, *path: str, default: t.Any = None) -> t.Any:
     """The value at a path of keys, or the default when any step is missing or null."""

@@ -136,12 +136,12 @@ seconds:
   sample: 3.21
 groups:
   description: How many gangs were looked at.
-  returned: success
+  returned: always, once the cluster has answered
   type: int
   sample: 4
 updated_groups:
   description: How many of them RV(gangs[].updated) holds for.
-  returned: success
+  returned: always, once the cluster has answered
   type: int
   sample: 4
 reasons:
