@@ -44,7 +44,7 @@ def lws_configuration(text: str, scheduler: str) -> str:
     """The text with the wanted gang scheduler, unchanged when it has it."""
     document = yaml.safe_load(text) or {}
     rest = {key: value for key, value in document.items() if key != SECTION}
-    gang = {SECTION: {**(document.get(SECTION) or {}), "schedulerProvider": scheduler}} if scheduler else {}
+    gang = {SECTION: {**(document.get(SECTION) or {}), "schedulerProvider": str(scheduler)}} if scheduler else {}
     wanted = {**rest, **gang}
     return text if wanted == document else yaml.safe_dump(wanted, sort_keys=False)
 
