@@ -29,6 +29,7 @@ LEVELS = {
     "contract": ["contract"],
     "integration": ["integration"],
     "molecule volcano": ["molecule", "S=volcano"],
+    "molecule lws": ["molecule", "S=lws"],
     "bench": ["bench"],
 }
 

@@ -89,6 +89,8 @@ def site_vars(cluster: LiveCluster, version_set: str = "") -> dict[str, Any]:
         "volcano_version": versions["volcano"],
         "lws_chart_ref": charts["lws"],
         "lws_version": versions["lws"],
+        # A whole CPU, as the chart asks for, is too much where two pods are to be side by side for a moment.
+        "lws_helm_values": {"resources": {"requests": {"cpu": "100m"}}},
     }
 
 
