@@ -56,7 +56,7 @@ def ansible(lab: LiveCluster, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture(scope="session")
 def volcano(lab: LiveCluster, ansible: Ansible) -> None:
-    """Volcano as the role installs it; nothing happens when it is there already."""
+    """Volcano and LeaderWorkerSet as the roles install them; nothing happens when they are there already."""
     ansible.playbook("kubegang.core.site", extra_vars=clusters.site_vars(lab)).checked()
 
 

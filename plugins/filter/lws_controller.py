@@ -54,7 +54,7 @@ _value:
       description: The key in it.
       type: str
     owner:
-      description: Kind and name of the operator's object that keeps the ConfigMap or the Deployment as it is; empty when nobody does.
+      description: The operator, or its object, that keeps the ConfigMap or the Deployment as it is; empty when nobody does.
       type: str
 """
 

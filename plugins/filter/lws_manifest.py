@@ -28,7 +28,9 @@ options:
 EXAMPLES = r"""
 - name: Install from the manifest of a release
   kubernetes.core.k8s:
-    definition: "{{ lookup('ansible.builtin.file', 'manifests.yaml') | from_yaml_all | select | kubegang.core.lws_manifest('volcano') }}"
+    definition: "{{ text | from_yaml_all | select | kubegang.core.lws_manifest('volcano') }}"
+  vars:
+    text: "{{ lookup('ansible.builtin.file', 'manifests.yaml') }}"
 """
 
 RETURN = r"""
@@ -42,7 +44,6 @@ import hashlib
 from copy import deepcopy
 
 import yaml
-
 from ansible_collections.kubegang.core.plugins.filter.lws_configuration import lws_configuration
 
 API_GROUP = "config.lws.x-k8s.io/"

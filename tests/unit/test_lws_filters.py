@@ -95,8 +95,14 @@ def test_image_without_a_version_tells_none(image):
 @pytest.mark.parametrize(
     ("metadata", "owner"),
     [
-        ({"ownerReferences": [{"kind": "LeaderWorkerSetOperator", "name": "cluster"}]}, "LeaderWorkerSetOperator cluster"),
-        ({"labels": {"olm.owner": "lws.v1.0.0", "olm.owner.kind": "ClusterServiceVersion"}}, "ClusterServiceVersion lws.v1.0.0"),
+        (
+            {"ownerReferences": [{"kind": "LeaderWorkerSetOperator", "name": "cluster"}]},
+            "LeaderWorkerSetOperator cluster",
+        ),
+        (
+            {"labels": {"olm.owner": "lws.v1.0.0", "olm.owner.kind": "ClusterServiceVersion"}},
+            "ClusterServiceVersion lws.v1.0.0",
+        ),
         ({"labels": {"operators.coreos.com/lws.openshift": ""}}, "operator lws.openshift"),
         ({"labels": {"app.kubernetes.io/managed-by": "Helm"}}, ""),
     ],
