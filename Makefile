@@ -46,7 +46,7 @@ help: ## print this menu
 
 ##### what people want
 
-demo: setup artefact ## start the lab, provision it, prove three gangs, print a table (build/demo/report.json)
+demo: setup artefact ## start the lab, provision it, prove gangs of both kinds, print a table (build/demo/report.json)
 	@$(PYTHON) -m demo $(OPTIONS)
 
 test: setup artefact ## every level below in order, on one lab, which is stopped afterwards

@@ -51,13 +51,16 @@ def demo_namespace(lab: LiveCluster, kubectl: Kubectl) -> Iterator[str]:
 def test_demo_proves_its_gangs_and_changes_nothing_the_second_time(demo_namespace: str, kubectl: Kubectl) -> None:
     whole_nodes = len(kubectl.items("nodes", "--selector", "nvidia.com/gpu.present=true"))
     expected = {
+        "infer-0": ("running", "pass", 2, 2),
+        "infer-1": ("running", "pass", 2, 2),
         "train": ("running", "pass", 8, 8),
         "serve": ("running", "pass", 3, 3),
         "oversized": ("held", "pass", whole_nodes + 1, 0),
+        "oversized-infer-0": ("held", "pass", whole_nodes + 1, 0),
     }
     first = make_demo()
     assert report() == expected
-    assert [line.split()[0] for line in first.strip().splitlines()[-3:]] == list(expected)
+    assert [line.split()[0] for line in first.strip().splitlines()[-6:]] == list(expected)
     bound = kubectl("get", "pods", "-n", demo_namespace, "-o", "jsonpath={range .items[*]}{.spec.nodeName}{'\\n'}{end}")
     assert len(set(bound.split()) - {"node-0"}) > 1
     assert recaps(make_demo()) == [("0", "0"), ("0", "0")]
