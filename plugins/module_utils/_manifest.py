@@ -35,6 +35,8 @@ _BOOLEANS = frozenset(
 _INT_OR_PERCENT = frozenset(("maxUnavailable", "maxSurge"))
 # Below these every value is text: YAML's ``true`` and ``2024`` have to be written as "true" and "2024".
 _TEXT_MAPS = frozenset(("labels", "annotations", "nodeSelector", "matchLabels"))
+# Items of these lists are text, and so is the value of an environment variable.
+_TEXT_LISTS = frozenset(("args", "command"))
 
 _NO_NAME = "one of the options name and definition.metadata.name is needed"
 # RFC 1123 subdomain, what metadata.name of our kinds has to be.
@@ -117,7 +119,7 @@ def typed(value: t.Any, path: Path = ()) -> t.Any:
         return {str(key): typed(item, path + (str(key),)) for key, item in value.items()}
     if isinstance(value, list):
         return [typed(item, path + (f"[{place}]",)) for place, item in enumerate(value)]
-    if len(path) > 1 and path[-2] in _TEXT_MAPS:
+    if _is_text(path) and value is not None:
         return _text(value)
     if is_amount(path):
         return str(value)
@@ -128,6 +130,12 @@ def typed(value: t.Any, path: Path = ()) -> t.Any:
     if path and path[-1] in _BOOLEANS:
         return _boolean(value, path)
     return value
+
+
+def _is_text(path: Path) -> bool:
+    """Whether the field at this path is text, whatever it looks like."""
+    in_env = len(path) > 2 and path[-3] == "env" and path[-1] == "value"
+    return in_env or (len(path) > 1 and path[-2] in _TEXT_MAPS | _TEXT_LISTS)
 
 
 def _text(value: t.Any) -> str:

@@ -48,6 +48,15 @@ class Site:
         extra_vars = clusters.site_vars(self._lab, version_set) | more
         return self._ansible.play(tasks, check=check, extra_vars=extra_vars)
 
+    def module(self, name: str, **params: Any) -> None:
+        done = self._ansible.module(name, params)
+        assert not done.failed, done.msg
+
+    def revisions(self, name: str) -> set[str]:
+        """The templates that the pods of a LeaderWorkerSet in namespace default were made from."""
+        pods = self.kubectl.items("pods", "-l", f"leaderworkerset.sigs.k8s.io/name={name}")
+        return {pod["metadata"]["labels"]["leaderworkerset.sigs.k8s.io/template-revision-hash"] for pod in pods}
+
     def helm(self, *words: str) -> None:
         command = [str(Path(self._lab.facts["bin"]) / "helm"), "--kubeconfig", str(self._lab.kubeconfig), *words]
         subprocess.run(command, check=True, capture_output=True, text=True)
@@ -126,6 +135,18 @@ def test_definition_that_moves_out_of_the_chart_keeps_every_leader_worker_set(si
     assert gangs_on_0_8["LeaderWorkerSet old"] == chart_0_7
     assert site.image().endswith(":v0.8.0")
     assert [name for name in gangs_on_0_8 if name.startswith("PodGroup gang-0-")]
+
+
+def test_a_roll_out_is_seen_through_though_0_8_does_not_say_what_it_has_acted_on(site, gangs_on_0_8):
+    wanted = lws.leader_worker_set("default", "rolled", "volcano")
+    site.module("leader_worker_set", definition=wanted, wait_for="running")
+    before = site.revisions("rolled")
+    wanted["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"][0]["command"] = ["sleep", "1000"]
+    site.module("leader_worker_set", definition=wanted, wait_for="updated")
+    after = site.revisions("rolled")
+    assert (len(before), len(after)) == (1, 1)
+    assert before != after
+    site.module("leader_worker_set", definition=wanted, state="absent")
 
 
 @pytest.fixture(scope="module")

@@ -103,6 +103,19 @@ def test_a_definition_may_hold_numbers_as_text_and_text_as_numbers():
     assert built["metadata"]["annotations"] == {"volcano.sh/preemptable": "true", "year": "2024"}
 
 
+def test_arguments_and_environment_of_a_container_are_text_whatever_they_look_like():
+    container = {"command": ["serve", 2], "args": ["--port", 8100, "--eager", True], "env": [{"name": "N", "value": 8}]}
+    assert typed({"containers": [container]}) == {
+        "containers": [
+            {
+                "command": ["serve", "2"],
+                "args": ["--port", "8100", "--eager", "true"],
+                "env": [{"name": "N", "value": "8"}],
+            }
+        ]
+    }
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
     [("replicas", "four"), ("replicas", True), ("replicas", 1.5), ("defaultMode", "0o400"), ("hostNetwork", "maybe")],
