@@ -210,6 +210,7 @@ def test_controller_of_an_operator_is_not_written_to(refused, kubectl):
 def test_removal_gives_back_a_controller_of_somebody_else_as_it_was(role, kubectl):
     role(lws_source="existing", lws_state="absent").checked()
     assert "gangSchedulingManagement" not in configuration(kubectl)
+    assert "kubegang.dev" not in json.dumps(kubectl.get(*lws.CONFIGMAP)["metadata"].get("annotations"))
     assert not lws.marks_pods(kubectl)
     assert not lws.may_make_groups(kubectl)
 
