@@ -158,8 +158,6 @@ options:
 seealso:
   - module: kubegang.core.gang_assert
   - module: kubegang.core.volcano_queue
-  - plugin: kubegang.core.lws
-    plugin_type: role
   - name: LeaderWorkerSet API
     description: Fields, labels and annotations of a LeaderWorkerSet.
     link: https://lws.sigs.k8s.io/docs/reference/leaderworkerset.v1/
