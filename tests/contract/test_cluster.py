@@ -100,6 +100,37 @@ def test_an_update_of_what_somebody_changed_meanwhile_is_refused_as_a_conflict(c
     assert stored(kubectl, namespace)["data"] == {"a": "1"}
 
 
+def test_a_webhook_that_does_not_answer_yet_is_named_at_once_or_waited_for(connect, kubectl, namespace):
+    webhook = {
+        "name": "late.kubegang.dev",
+        "clientConfig": {"url": "https://127.0.0.1:9/"},
+        "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}],
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+        "failurePolicy": "Fail",
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+    }
+    kubectl.apply(
+        {
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": "ValidatingWebhookConfiguration",
+            "metadata": {"name": namespace},
+            "webhooks": [webhook],
+        }
+    )
+    remove_it = ("delete", "validatingwebhookconfiguration", namespace, "--ignore-not-found")
+    try:
+        with pytest.raises(ApiError, match=r'failed calling webhook "late\.kubegang\.dev"'):
+            connect(patience=0).create(CONFIG_MAP, config_map(namespace, a="1"))
+        assert stored(kubectl, namespace) is None
+        threading.Timer(2, kubectl, remove_it).start()
+        assert reconcile(connect(patience=30), CONFIG_MAP, config_map(namespace, a="1")).changed
+    finally:
+        kubectl(*remove_it)
+    assert stored(kubectl, namespace)["data"] == {"a": "1"}
+    assert not reconcile(connect(), CONFIG_MAP, config_map(namespace, a="1")).changed
+
+
 DEPLOYMENT = Kind("apps", "v1", "Deployment", "deployments")
 
 
