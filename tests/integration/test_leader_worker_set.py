@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-import json
 import time
 
 import pytest
+
+from tests.support import lws
 
 pytestmark = pytest.mark.usefixtures("volcano")
 LWS = "leaderworkersets.leaderworkerset.x-k8s.io"
@@ -285,15 +286,11 @@ def test_a_leader_that_cannot_be_created_is_named_with_the_reason(submit, kubect
 
 
 def test_a_controller_that_may_not_make_podgroups_is_named_with_the_rights(submit, kubectl):
-    role = kubectl.get("clusterrole", "lws-manager-role")
-    without = [rule for rule in role["rules"] if "podgroups" not in rule["resources"]]
-    assert without != role["rules"]
-    patch = ("patch", "clusterrole", "lws-manager-role", "--type", "merge", "--patch")
-    kubectl(*patch, json.dumps({"rules": without}))
+    rules = lws.take_rights(kubectl)
     try:
         result = submit(size=2, wait_for="running", wait_timeout=5)
     finally:
-        kubectl(*patch, json.dumps({"rules": role["rules"]}))
+        lws.give_rights(kubectl, rules)
     assert result.failed
     assert "it has no PodGroup" in result.msg
     assert "lws-controller-manager) may not create, get, list, watch podgroups.scheduling.volcano.sh" in result.msg

@@ -100,14 +100,8 @@ def test_another_release_is_refused(refused):
 
 
 def test_rights_that_were_taken_away_are_found_and_given_back(role, kubectl):
-    [rule] = [
-        number
-        for number, rule in enumerate(kubectl.get("clusterrole", "lws-manager-role")["rules"])
-        if "podgroups" in rule["resources"]
-    ]
-    patch = [{"op": "remove", "path": f"/rules/{rule}"}]
-    kubectl("patch", "clusterrole", "lws-manager-role", "--type=json", "-p", json.dumps(patch))
-    assert not lws.may_make_groups(kubectl)
+    role().checked()  # Whatever earlier tests have left behind is mended first.
+    lws.take_rights(kubectl)
     found = role(tasks_from="verify")
     assert found.returncode != 0
     assert f"{lws.ACCOUNT} may not create, get, list, watch podgroups.scheduling.volcano.sh" in found.results[-1].msg
@@ -164,18 +158,29 @@ def definition_uid(kubectl: Kubectl) -> str:
     return kubectl.get(*lws.DEFINITION)["metadata"]["uid"]
 
 
+def clear(kubectl: Kubectl, manifest: Path) -> None:
+    """Delete what the manifest holds, the definitions apart."""
+    left = [each for each in yaml.safe_load_all(manifest.read_text()) if each["kind"] != "CustomResourceDefinition"]
+    kubectl("delete", "--ignore-not-found", "-f", "-", stdin=yaml.safe_dump_all(left))
+
+
+@pytest.fixture(scope="module")
+def chart_again(role: Callable[..., PlaybookRun], kubectl: Kubectl, manifest: Path) -> Iterator[None]:
+    """Whatever has taken the place of the chart's controller meanwhile, in the end that one is there again."""
+    yield
+    clear(kubectl, manifest)
+    role().checked()
+
+
 @pytest.fixture(scope="module")
 def somebody_elses(
-    role: Callable[..., PlaybookRun], kubectl: Kubectl, manifest: Path, definition_uid: str
-) -> Iterator[None]:
+    chart_again: None, role: Callable[..., PlaybookRun], kubectl: Kubectl, manifest: Path, definition_uid: str
+) -> None:
     """In the place of the chart's controller one that a platform has installed by itself."""
     assert definition_uid
     role(lws_state="absent").checked()
     kubectl("apply", "--server-side", "--force-conflicts", "-f", str(manifest))
     kubectl("rollout", "status", *lws.DEPLOYMENT[:2], "deployment/lws-controller-manager", "--timeout=120s")
-    yield
-    left = [each for each in yaml.safe_load_all(manifest.read_text()) if each["kind"] != "CustomResourceDefinition"]
-    kubectl("delete", "--ignore-not-found", "-f", "-", stdin=yaml.safe_dump_all(left))
 
 
 @pytest.mark.usefixtures("somebody_elses")
@@ -217,13 +222,11 @@ def test_removal_gives_back_a_controller_of_somebody_else_as_it_was(role, kubect
 
 @pytest.fixture(scope="module")
 def from_manifest(
-    role: Callable[..., PlaybookRun], kubectl: Kubectl, manifest: Path
-) -> Iterator[Callable[..., PlaybookRun]]:
-    """The role with the manifest as its source; the chart's controller comes back at the end."""
-    left = [each for each in yaml.safe_load_all(manifest.read_text()) if each["kind"] != "CustomResourceDefinition"]
-    kubectl("delete", "--ignore-not-found", "-f", "-", stdin=yaml.safe_dump_all(left))
-    yield lambda **extra_vars: role(lws_source="manifest", lws_manifest=str(manifest), **extra_vars)
-    role().checked()
+    chart_again: None, role: Callable[..., PlaybookRun], kubectl: Kubectl, manifest: Path
+) -> Callable[..., PlaybookRun]:
+    """The role with the manifest as its source, on a cluster without a controller."""
+    clear(kubectl, manifest)
+    return lambda **extra_vars: role(lws_source="manifest", lws_manifest=str(manifest), **extra_vars)
 
 
 def test_manifest_gets_gangs_and_rights(from_manifest, kubectl, namespace):

@@ -93,6 +93,27 @@ def marks_pods(kubectl: Kubectl) -> bool:
     return GROUP_ANNOTATION in made["metadata"]["annotations"]
 
 
+def take_rights(kubectl: Kubectl) -> dict[str, list[dict[str, Any]]]:
+    """Take the controller's rights on PodGroups from every role that grants them; their rules as they were, by role."""
+    before: dict[str, list[dict[str, Any]]] = {}
+    # The chart's own role, and the one of the role lws, which stands in where the chart's lacks them.
+    for name in ("lws-manager-role", "kubegang-lws-gangs"):
+        role = kubectl.get("clusterrole", name)
+        if role:
+            before[name] = role["rules"]
+            give_rights(kubectl, {name: [rule for rule in role["rules"] if "podgroups" not in rule["resources"]]})
+    deadline = time.monotonic() + 10
+    while may_make_groups(kubectl):
+        assert time.monotonic() < deadline, "the API server still grants PodGroups after 10 s"
+        time.sleep(0.2)
+    return before
+
+
+def give_rights(kubectl: Kubectl, rules: dict[str, list[dict[str, Any]]]) -> None:
+    for name, of_role in rules.items():
+        kubectl("patch", "clusterrole", name, "--type=merge", "-p", json.dumps({"rules": of_role}))
+
+
 def may_make_groups(kubectl: Kubectl) -> bool:
     review = {
         "apiVersion": "authorization.k8s.io/v1",
