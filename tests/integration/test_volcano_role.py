@@ -155,7 +155,8 @@ def test_configuration_changed_by_hand_is_found_and_mended(play, kubectl):
     assert found.returncode != 0
     assert "scheduler's configuration" in found.results[-1].msg
     mended = play("site").checked()
-    assert {result.task.rpartition(" : ")[2] for result in mended.changed} == {
+    of_volcano = [result.task.split(" : ") for result in mended.changed]
+    assert {task for role, task in of_volcano if role == "kubegang.core.volcano"} == {
         "Hold the scheduler to its configuration",
         "Restart Volcano's scheduler",
     }
