@@ -13,7 +13,7 @@ import typing as t
 from functools import lru_cache
 
 from ansible_collections.kubegang.core.plugins.module_utils._cluster import Cluster, Deadline
-from ansible_collections.kubegang.core.plugins.module_utils._errors import GangError
+from ansible_collections.kubegang.core.plugins.module_utils._errors import GangError, counted
 from ansible_collections.kubegang.core.plugins.module_utils._explain import (
     Evidence,
     Gatekeepers,
@@ -30,7 +30,6 @@ from ansible_collections.kubegang.core.plugins.module_utils._gang import (
     Member,
     Snapshot,
     Target,
-    counted,
     read,
     require_namespace,
 )

@@ -15,7 +15,7 @@ from decimal import Decimal
 
 from ansible_collections.kubegang.core.plugins.module_utils._change import Object
 from ansible_collections.kubegang.core.plugins.module_utils._cluster import quantity
-from ansible_collections.kubegang.core.plugins.module_utils._gang import counted
+from ansible_collections.kubegang.core.plugins.module_utils._errors import counted
 
 Amounts = dict[str, Decimal]
 

@@ -18,7 +18,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ansible_collections.kubegang.core.plugins.module_utils._cluster import POD, Cluster, Kind, Row, quantity
-from ansible_collections.kubegang.core.plugins.module_utils._errors import ApiError, GangError
+from ansible_collections.kubegang.core.plugins.module_utils._errors import ApiError, GangError, some
 from ansible_collections.kubegang.core.plugins.module_utils._wait import (
     Outcome,
     Source,
@@ -190,10 +190,8 @@ def wait_no_pods(cluster: Cluster, after: str, namespace: str | None, labels: st
         )
     if not outcome.satisfied:
         names = [row.metadata["name"] for row in left]
-        more = f" and {len(names) - _NAMED_PODS} more" if len(names) > _NAMED_PODS else ""
         raise GangError(
-            f"{after}, but {len(names)} of its pods are still there: {', '.join(names[:_NAMED_PODS])}{more}",
-            changed=changed,
+            f"{after}, but {len(names)} of its pods are still there: {some(names, _NAMED_PODS)}", changed=changed
         )
 
 

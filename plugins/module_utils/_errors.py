@@ -4,7 +4,7 @@
 
 # Private to kubegang.core: may change in any release.
 
-"""What can go wrong, as one small family. Only the adapters (modules, action plugins) catch it."""
+"""What can go wrong, as one small family, and how messages count. Only the adapters (modules, action plugins) catch it."""
 
 from __future__ import annotations
 
@@ -68,3 +68,14 @@ class KindNotServed(ApiError):
     def passing(self) -> bool:
         """A CRD that was applied a moment ago is served some seconds later."""
         return True
+
+
+def counted(count: int, noun: str) -> str:
+    """A number and what it counts: ``1 node``, ``2 nodes``."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def some(names: t.Sequence[str], shown: int = 3) -> str:
+    """A few names and the number of the rest, so that a gang of a thousand stays readable."""
+    rest = len(names) - shown
+    return ", ".join(names[:shown]) + (f" and {rest} more" if rest > 0 else "")

@@ -34,13 +34,12 @@ from ansible_collections.kubegang.core.plugins.module_utils._cluster import (
     QUEUE,
     Cluster,
 )
-from ansible_collections.kubegang.core.plugins.module_utils._errors import ApiError
+from ansible_collections.kubegang.core.plugins.module_utils._errors import ApiError, some
 from ansible_collections.kubegang.core.plugins.module_utils._gang import (
     Gang,
     Member,
     Snapshot,
     dig,
-    some,
 )
 from ansible_collections.kubegang.core.plugins.module_utils._lws import EXCLUSIVE_ANNOTATION
 from ansible_collections.kubegang.core.plugins.module_utils._lws_controller import missing_rights

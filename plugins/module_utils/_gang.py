@@ -313,17 +313,6 @@ def natural(name: str) -> list[t.Any]:
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
 
 
-def counted(count: int, noun: str) -> str:
-    """A number and what it counts: ``1 node``, ``2 nodes``."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
-def some(names: t.Sequence[str], shown: int = 3) -> str:
-    """A few names and the number of the rest, so that a gang of a thousand stays readable."""
-    rest = len(names) - shown
-    return ", ".join(names[:shown]) + (f" and {rest} more" if rest > 0 else "")
-
-
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
@@ -437,10 +426,17 @@ def lws_gangs(lws: Object, podgroups: t.Iterable[Object], rows: t.Iterable[Row])
     metadata = lws["metadata"]
     # Pods and LWS are linked by two StatefulSets; that none of its pods is older than an object tells its lives apart.
     mine = [row for row in rows if _labels(row).get(NAME_LABEL) == metadata["name"] and not _older(row, metadata)]
-    groups = [group for group in podgroups if dig(group, "metadata", "labels", NAME_LABEL) == metadata["name"]]
+    by_group: dict[str, list[Row]] = {}
+    for row in mine:
+        by_group.setdefault(_labels(row).get(GROUP_LABEL, ""), []).append(row)
+    by_name = {
+        group["metadata"]["name"]: group
+        for group in podgroups
+        if dig(group, "metadata", "labels", NAME_LABEL) == metadata["name"]
+    }
     newest = _newest_revision(lws, mine)
     replicas = dig(lws, "spec", "replicas", default=1)
-    return [_lws_gang(lws, index, newest, groups, mine) for index in range(replicas)]
+    return [_lws_gang(lws, index, newest, by_name, by_group.get(str(index), [])) for index in range(replicas)]
 
 
 def _newest_revision(lws: Object, rows: list[Row]) -> str:
@@ -455,15 +451,15 @@ def _newest_revision(lws: Object, rows: list[Row]) -> str:
     return _labels(last).get(REVISION_LABEL, "") if last else ""
 
 
-def _lws_gang(lws: Object, index: int, newest: str, podgroups: list[Object], rows: list[Row]) -> Gang:
-    mine = [row for row in rows if _labels(row).get(GROUP_LABEL) == str(index)]
-    leader = next((row for row in mine if _is_leader(row)), None)
+def _lws_gang(lws: Object, index: int, newest: str, podgroups: dict[str, Object], rows: list[Row]) -> Gang:
+    mine = rows
+    leader = next((row for row in rows if _is_leader(row)), None)
     revision = _labels(leader).get(REVISION_LABEL, "") if leader else ""
     if leader:
         # Workers are made for one leader and go with it: older ones, or those of another template, are on their way out.
         mine = [
             row
-            for row in mine
+            for row in rows
             if not _older(row, leader.metadata) and _labels(row).get(REVISION_LABEL, revision) == revision
         ]
     named = next((dig(row.metadata, "annotations", GROUP_NAME, default="") for row in [leader, *mine] if row), "")
@@ -474,7 +470,7 @@ def _lws_gang(lws: Object, index: int, newest: str, podgroups: list[Object], row
         namespace=metadata["namespace"],
         kind="LeaderWorkerSet",
         members=_members(mine),
-        podgroup=next((group for group in podgroups if group["metadata"]["name"] == named), None),
+        podgroup=podgroups.get(named),
         workload=metadata["name"],
         owner=lws,
         # While a new size is rolled out, each group has the size that its own pods were made with.

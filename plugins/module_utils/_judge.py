@@ -17,16 +17,17 @@ from collections import Counter
 from dataclasses import dataclass
 
 from ansible_collections.kubegang.core.plugins.module_utils._change import Object
+from ansible_collections.kubegang.core.plugins.module_utils._errors import counted, some
 from ansible_collections.kubegang.core.plugins.module_utils._gang import (
     Gang,
     Member,
     Snapshot,
-    counted,
     dig,
     natural,
-    some,
 )
 from ansible_collections.kubegang.core.plugins.module_utils._wait import Outcome
+
+_ROLLING_UPDATE = ("spec", "rolloutStrategy", "rollingUpdateConfiguration")
 
 
 @dataclass(frozen=True)
@@ -138,9 +139,6 @@ def _not_updated(gang: Gang, expectation: Expectation) -> list[Problem]:
         return [Problem("the roll-out has not reached it")]
     held = Problem(f"partition {partition} holds the roll-out: groups below it keep the earlier template", final=True)
     return [held] if expectation.rollout == "complete" else []
-
-
-_ROLLING_UPDATE = ("spec", "rolloutStrategy", "rollingUpdateConfiguration")
 
 
 def _short_tasks(gang: Gang, expectation: Expectation) -> list[Problem]:
