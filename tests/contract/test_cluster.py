@@ -135,12 +135,18 @@ DEPLOYMENT = Kind("apps", "v1", "Deployment", "deployments")
 
 
 def deployment(namespace, replicas=0, image="x:1"):
+    """A paused one: its controller creates nothing and writes nothing into it, so that only the test changes it."""
     template = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "c", "image": image}]}}
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": {"name": "web", "namespace": namespace},
-        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "x"}}, "template": template},
+        "spec": {
+            "paused": True,
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": "x"}},
+            "template": template,
+        },
     }
 
 
