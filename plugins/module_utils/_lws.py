@@ -43,7 +43,8 @@ _TEMPLATES = ("leaderTemplate", "workerTemplate")
 # RFC 1035 label: a headless service bears the name of the LeaderWorkerSet.
 _LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 # Pods carry the label controller-revision-hash, at most 63 characters: the name of their StatefulSet, a dash and up to
-# ten digits. The StatefulSet of a group's workers is called <name>-<group index>.
+# ten digits of a hash, so that a longer name works for some templates and not for others. The StatefulSet of a group's
+# workers is called <name>-<group index>.
 _LONGEST_STATEFULSET = 63 - 1 - 10
 _INT32_MAX = 2**31 - 1
 
@@ -130,8 +131,8 @@ def _check_name(built: Object) -> None:
         raise OptionError(
             "name",
             name,
-            f"at most {longest} characters, it has {len(name)}: the API accepts it, but pods of its workers"
-            " could never be created",
+            f"at most {longest} characters, it has {len(name)}: the API accepts it, but label"
+            " controller-revision-hash of its workers may then be too long for them to be created",
         )
 
 

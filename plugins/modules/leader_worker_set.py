@@ -27,8 +27,8 @@ options:
   name:
     description:
       - Name of the LeaderWorkerSet. Needed unless O(definition) has it.
-      - With one digit for the groups' index, at most 50 characters. The API accepts longer ones, whose workers could never be
-        created.
+      - With one digit for the groups' index, at most 50 characters. The API accepts longer ones, whose workers may then be
+        impossible to create.
     type: str
   namespace:
     description: Namespace of the LeaderWorkerSet; one in O(definition) comes first.
