@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -48,7 +49,9 @@ def test_example_serves_from_whole_groups_and_goes_again(
     podgroups = kubectl.items("podgroups.scheduling.volcano.sh", "-n", namespace)
     assert [group["spec"]["minMember"] for group in podgroups] == [NODES] * GROUPS
     leaders = [pod for pod in pods if pod["metadata"]["labels"][f"{LABEL}/worker-index"] == "0"]
-    assert addresses(kubectl, namespace, f"{engine}-leaders") == {pod["status"]["podIP"] for pod in leaders}
+    assert addresses(kubectl, namespace, f"{engine}-leaders", len(leaders)) == {
+        pod["status"]["podIP"] for pod in leaders
+    }
     for pod in pods:
         assert told(pod) >= TOLD[engine]
         assert any("example/model" in word for word in told(pod))
@@ -71,8 +74,15 @@ def gpus(pod: dict[str, Any]) -> str:
     return pod["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"]
 
 
-def addresses(kubectl: Kubectl, namespace: str, service: str) -> set[str]:
-    """The ready addresses behind a service."""
+def addresses(kubectl: Kubectl, namespace: str, service: str, count: int) -> set[str]:
+    """The ready addresses behind a service, which follow the pods a little later, when there are so many."""
+    deadline = time.monotonic() + 30
+    while len(found := ready_addresses(kubectl, namespace, service)) < count and time.monotonic() < deadline:
+        time.sleep(0.2)
+    return found
+
+
+def ready_addresses(kubectl: Kubectl, namespace: str, service: str) -> set[str]:
     slices = kubectl.items("endpointslices", "-n", namespace, "--selector", f"kubernetes.io/service-name={service}")
-    endpoints = [endpoint for each in slices for endpoint in each["endpoints"]]
+    endpoints = [endpoint for each in slices for endpoint in each["endpoints"] or []]
     return {address for each in endpoints if each["conditions"]["ready"] for address in each["addresses"]}
