@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -47,6 +47,13 @@ def require_root() -> None:
         raise LabError(f"the lab needs Linux for its namespaces and cgroups, and this is {platform.system()}")
     if os.geteuid() != 0:
         raise LabError("the lab needs root for its namespaces, mounts and cgroups: run it with sudo")
+
+
+def require_tools(tools: Mapping[str, str]) -> None:
+    """Program → the Debian package that brings it: what is missing is installed."""
+    missing = sorted({package for tool, package in tools.items() if shutil.which(tool) is None})
+    if missing:
+        _install(missing)
 
 
 def plugin_folder() -> Path | None:

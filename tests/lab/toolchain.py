@@ -17,14 +17,14 @@ from .versions import go_version
 class Go:
     """The go command, held to one toolchain version whatever the machine has."""
 
-    def __init__(self, cache: Path) -> None:
+    def __init__(self, cache: Path, cgo: bool = False) -> None:
         self._program = _find() or _install(cache)
         self._env = {
             **os.environ,
             "GOTOOLCHAIN": f"go{go_version()}",
             "GOFLAGS": "-mod=readonly -buildvcs=false",
             "GOWORK": "off",
-            "CGO_ENABLED": "0",
+            "CGO_ENABLED": str(int(cgo)),
         }
 
     def __call__(self, *args: str | Path, cwd: Path | None = None, what: str | None = None) -> str:

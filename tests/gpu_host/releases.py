@@ -1,0 +1,22 @@
+# Copyright: (c) 2026, kubegang contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The distributions that hosts are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Release:
+    """A Debian release, and the version of NVIDIA's driver that it carries in non-free."""
+
+    suite: str
+    driver: str
+
+
+RELEASES = {
+    "debian12": Release("bookworm", "535.309.01"),
+    "debian13": Release("trixie", "550.163.01"),
+}
