@@ -171,6 +171,12 @@ def _nvidia_smi(look: dict, count: int) -> Iterator[Finding]:
             "look for Xid 79 and RmInitAdapter in the kernel's log",
         )
     loaded = host.loaded_version(look)
+    library, module = host.library_version(look), look["installed"] or loaded
+    if library and module and library != module:
+        remedy = "install all of the driver at one version"
+        yield _finding(
+            "library-version", f"NVML {module}, as the module", f"{library} ({look['nvml_library']})", remedy
+        )
     for gpu in host.queried_gpus(look):
         if loaded and gpu["driver_version"] != loaded:
             where = f"GPU {gpu['index']} ({gpu['address']}): {gpu['driver_version']}"

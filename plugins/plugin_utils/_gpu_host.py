@@ -65,6 +65,11 @@ def loaded_version(look: dict[str, Any]) -> str:
     return look["loaded"] or (version[1] if version else "")
 
 
+def library_version(look: dict[str, Any]) -> str:
+    """Version of the driver's user space, by the name of its NVML."""
+    return look["nvml_library"].partition(".so.")[2]
+
+
 def fabric_manager_version(look: dict[str, Any]) -> str:
     version = re.search(r"\d+\.\d+(?:\.\d+)?", look["fabric_manager"])
     return version[0] if version else ""

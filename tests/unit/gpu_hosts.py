@@ -56,6 +56,7 @@ HEALTHY = {
         "list": answer(stdout=listing()),
         "query": answer(stdout=rows(DRIVER, DRIVER)),
     },
+    "nvml_library": f"/usr/lib/x86_64-linux-gnu/nvidia/current/libnvidia-ml.so.{DRIVER}",
     "device_nodes": ["nvidia-uvm", "nvidia-uvm-tools", "nvidia0", "nvidia1", "nvidiactl"],
     "switches": 0,
     "units": {
@@ -75,6 +76,7 @@ BARE = {
     "proc_version": "",
     "installed": "",
     "nvidia_smi": {"path": ""},
+    "nvml_library": "",
     "device_nodes": [],
     "units": {name: {"load": "not-found", "active": "inactive", "enabled": ""} for name in HEALTHY["units"]},
 }

@@ -64,7 +64,7 @@ def test_healthy_host_with_switches_has_no_finding():
 
 def test_driver_of_the_operator_is_healthy_without_services_and_files_on_the_host():
     units = {name: unit("inactive", "", "not-found") for name in ("nvidia-persistenced", "nvidia-fabricmanager")}
-    assert found(look(operator=True, installed="", units=units)) == {}
+    assert found(look(operator=True, installed="", nvml_library="", units=units)) == {}
 
 
 # Each row: the finding, what makes it true, options, and what the finding says.
@@ -104,6 +104,12 @@ TRUE = {
         {"nvidia_smi": smi(queried=answer(stdout=rows(DRIVER, "535.183.01")))},
         {},
         "GPU 1 (00000000:18:00.0): 535.183.01",
+    ),
+    "user space of another version": (
+        "library-version",
+        {"nvml_library": "/usr/lib/libnvidia-ml.so.535.261.03"},
+        {},
+        "535.261.03 (/usr/lib/libnvidia-ml.so.535.261.03)",
     ),
     "device node missing": (
         "device-nodes",

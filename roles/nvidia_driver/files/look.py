@@ -38,9 +38,7 @@ def text(path):
 def run(*command):
     """Exit status and output of a program; 127, as the shell says it, when there is none."""
     try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False
-        )
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False)
     except FileNotFoundError:
         return {"rc": 127, "stdout": "", "stderr": command[0] + ": not found"}
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -87,6 +85,13 @@ def nvidia_smi(switches):
     if switches:
         answers["full"] = run(*command, "-q")
     return answers
+
+
+def nvml_library():
+    """The file of NVML that programs get; its name ends with the version of the driver's user space."""
+    cache = run("ldconfig", "-p")["stdout"]
+    path = re.search(r"libnvidia-ml\.so\.1 \(.*\) => (\S+)", cache)
+    return os.path.realpath(path.group(1)) if path else ""
 
 
 def unit(name):
@@ -153,6 +158,7 @@ def look():
         "installed": installed_module(),
         "nouveau": os.path.isdir("/sys/module/nouveau"),
         "nvidia_smi": nvidia_smi(switches or glob.glob("/proc/driver/nvidia-nvswitch/devices/*")),
+        "nvml_library": nvml_library(),
         "device_nodes": sorted(path for path in os.listdir("/dev") if path.startswith("nvidia")),
         "switches": len(switches) or len(glob.glob("/proc/driver/nvidia-nvswitch/devices/*")),
         "units": {name: unit(name) for name in UNITS},
