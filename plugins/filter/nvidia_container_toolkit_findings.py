@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 DOCUMENTATION = r"""
-name: container_toolkit_findings
+name: nvidia_container_toolkit_findings
 author: kubegang contributors (@kubegang)
 version_added: 1.0.0
 short_description: Judge a host's NVIDIA Container Toolkit
@@ -18,7 +18,7 @@ options:
     type: dict
     required: true
   wanted:
-    description: What should be there; C(__nvidia_container_toolkit_wanted_state) of the role says what is in it.
+    description: What should be there; C(__nvidia_container_toolkit_wanted) of the role says what is in it.
     type: dict
     required: true
 """
@@ -26,12 +26,12 @@ options:
 EXAMPLES = r"""
 - name: Say what is wrong
   ansible.builtin.debug:
-    msg: "{{ look | kubegang.core.container_toolkit_findings(wanted) | map('kubegang.core.finding_text') | join('; ') }}"
+    msg: "{{ look | kubegang.core.nvidia_container_toolkit_findings(wanted) | map(attribute='found') | join('; ') }}"
 """
 
 RETURN = r"""
 _value:
-  description: One entry for everything that is wrong, with C(id), C(expected), C(found) and C(remedy). Empty when all is well.
+  description: One entry for everything that is wrong, with C(id), C(severity), C(expected), C(found) and C(remedy). Empty when all is well.
   type: list
   elements: dict
 """
@@ -47,7 +47,7 @@ _UNIT = "nvidia-cdi-refresh.service"
 _KEY = re.compile(r"\"([^\"]*)\"|'([^']*)'|([^.\s]+)")
 
 
-def container_toolkit_findings(look: dict, wanted: dict) -> list[dict]:
+def nvidia_container_toolkit_findings(look: dict, wanted: dict) -> list[dict]:
     """Everything on the host that is not as wanted."""
     checks = [_packages, _service, *([_cdi_unit, _cdi_specification] if wanted["cdi"] else [])]
     checks.append(_docker if wanted["runtime"] == "docker" else _runtime)
@@ -55,7 +55,7 @@ def container_toolkit_findings(look: dict, wanted: dict) -> list[dict]:
 
 
 def _finding(name: str, expected: str, found: str, remedy: str) -> dict:
-    return {"id": f"toolkit.{name}", "expected": expected, "found": found, "remedy": remedy}
+    return {"id": name, "severity": "error", "expected": expected, "found": found, "remedy": remedy}
 
 
 def _packages(look: dict, wanted: dict) -> Iterator[dict]:
@@ -64,13 +64,13 @@ def _packages(look: dict, wanted: dict) -> Iterator[dict]:
         version = installed[0]["version"] if installed else "none"
         if re.sub(r"-\d+$", "", version) != wanted["version"]:
             remedy = "run the role nvidia_container_toolkit"
-            yield _finding("package", f"{package} {wanted['version']}", version, remedy)
+            yield _finding("package-version", f"{package} {wanted['version']}", version, remedy)
 
 
 def _service(look: dict, wanted: dict) -> Iterator[dict]:
     state = look["services"].get(f"{wanted['service']}.service", {}).get("state", "absent")
     if state != "running":
-        yield _finding("service", f"{wanted['service']} running", state, f"see journalctl -u {wanted['service']}")
+        yield _finding("runtime-service", f"{wanted['service']} running", state, f"see journalctl -u {wanted['service']}")
 
 
 def _runtime(look: dict, wanted: dict) -> Iterator[dict]:
@@ -81,12 +81,12 @@ def _runtime(look: dict, wanted: dict) -> Iterator[dict]:
     nvidia, runc = runtimes["nvidia"], runtimes.get("runc", {})
     # k3s and RKE2 also look where the GPU operator puts the toolkit.
     if nvidia["binary"] != BINARY and not (wanted["managed"] and nvidia["binary"].endswith("/nvidia-container-runtime")):
-        yield _finding("binary", BINARY, nvidia["binary"] or "none", f"look for another nvidia runtime in {wanted['config_file']}")
+        yield _finding("runtime-binary", BINARY, nvidia["binary"] or "none", f"look for another nvidia runtime in {wanted['config_file']}")
     if nvidia.get("systemd") != runc.get("systemd"):
         remedy = "run the role nvidia_container_toolkit, which takes over what runc has"
-        yield _finding("cgroups", f"SystemdCgroup = {runc.get('systemd')} as runc has it", str(nvidia.get("systemd")), remedy)
+        yield _finding("runtime-cgroups", f"SystemdCgroup = {runc.get('systemd')} as runc has it", str(nvidia.get("systemd")), remedy)
     if wanted["default_runtime"] and default != "nvidia":
-        yield _finding("default", "nvidia is the default runtime", default or "none", "run the role nvidia_container_toolkit")
+        yield _finding("runtime-default", "nvidia is the default runtime", default or "none", "run the role nvidia_container_toolkit")
 
 
 def _missing(look: dict, wanted: dict) -> dict:
@@ -94,11 +94,11 @@ def _missing(look: dict, wanted: dict) -> dict:
     expected = f"a runtime nvidia in {wanted['service']}'s configuration"
     if wanted["managed"]:
         remedy = f"restart {wanted['service']}; where a config.toml.tmpl lies beside {wanted['config_file']}, add the runtime there"
-        return _finding("runtime", expected, "none", remedy)
+        return _finding("runtime-entry", expected, "none", remedy)
     if look["drop_in"]:
         remedy = f"import it in {wanted['config_file']}"
-        return _finding("import", expected, f"one in {wanted['drop_in']}, which is not read", remedy)
-    return _finding("runtime", expected, "none", "run the role nvidia_container_toolkit")
+        return _finding("runtime-import", expected, f"one in {wanted['drop_in']}, which is not read", remedy)
+    return _finding("runtime-entry", expected, "none", "run the role nvidia_container_toolkit")
 
 
 def _containerd(look: dict) -> tuple[dict, str]:
@@ -142,42 +142,42 @@ def _docker(look: dict, wanted: dict) -> Iterator[dict]:
     info = json.loads(look["configuration"] or "{}")
     path = ((info.get("Runtimes") or {}).get("nvidia") or {}).get("path")
     if path not in (BINARY, DOCKER_BINARY):
-        yield _finding("runtime", f"a runtime nvidia of {DOCKER_BINARY}", path or "none", "run the role nvidia_container_toolkit")
+        yield _finding("runtime-entry", f"a runtime nvidia of {DOCKER_BINARY}", path or "none", "run the role nvidia_container_toolkit")
     if wanted["default_runtime"] and info.get("DefaultRuntime") != "nvidia":
         found = info.get("DefaultRuntime") or "none"
-        yield _finding("default", "nvidia is the default runtime", found, "run the role nvidia_container_toolkit")
+        yield _finding("runtime-default", "nvidia is the default runtime", found, "run the role nvidia_container_toolkit")
 
 
 def _cdi_unit(look: dict, wanted: dict) -> Iterator[dict]:
     status = look["services"].get(_UNIT, {}).get("status", "absent")
     if status != "enabled":
-        yield _finding("cdi_unit", f"{_UNIT} enabled", status, "run the role nvidia_container_toolkit")
+        yield _finding("cdi-unit", f"{_UNIT} enabled", status, "run the role nvidia_container_toolkit")
 
 
 def _cdi_specification(look: dict, wanted: dict) -> Iterator[dict]:
     again = "start nvidia-cdi-refresh.service and see what it says"
     if look["second_specification"]:
-        yield _finding("cdi_conflict", "one CDI specification", "a second one, /etc/cdi/nvidia.yaml", "remove the second one")
+        yield _finding("cdi-conflict", "one CDI specification", "a second one, /etc/cdi/nvidia.yaml", "remove the second one")
     if not look["driver_loaded"]:
-        yield _finding("driver", "a loaded driver", "none, so no CDI specification can be made", "run the role nvidia_driver")
+        yield _finding("driver-loaded", "a loaded driver", "none, so no CDI specification can be made", "run the role nvidia_driver")
         return
     if not look["specification"]:
-        yield _finding("cdi", wanted["specification"], "absent", again)
+        yield _finding("cdi-spec", wanted["specification"], "absent", again)
         return
     if look["outdated"]:
-        yield _finding("cdi_stale", "a CDI specification younger than the kernel's modules", "an older one", again)
+        yield _finding("cdi-stale", "a CDI specification younger than the kernel's modules", "an older one", again)
     if look["gone"]:
-        yield _finding("cdi_paths", "a CDI specification of files that exist", f"without {', '.join(look['gone'])}", again)
+        yield _finding("cdi-paths", "a CDI specification of files that exist", f"without {', '.join(look['gone'])}", again)
     # The number and the UUID of each GPU, and all of them together.
     expected = 2 * len(look["nodes"]) + 1
     devices = [device for device in look["devices"] if re.fullmatch(r"nvidia\.com/gpu=(all|\d+|GPU-[0-9a-f-]+)", device)]
     if len(devices) != expected:
         found = f"{len(devices)}: {', '.join(devices)}" if devices else "none"
-        yield _finding("cdi_devices", f"{expected} CDI devices for {len(look['nodes'])} GPUs", found, again)
+        yield _finding("cdi-devices", f"{expected} CDI devices for {len(look['nodes'])} GPUs", found, again)
 
 
 class FilterModule:
     """What Ansible looks for in a filter plugin."""
 
     def filters(self) -> dict:
-        return {"container_toolkit_findings": container_toolkit_findings}
+        return {"nvidia_container_toolkit_findings": nvidia_container_toolkit_findings}
