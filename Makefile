@@ -27,7 +27,7 @@ PYTHON := $(VENV)/bin/python
 COLLECTIONS := $(BUILD)/collections/ansible_collections
 ARTEFACT := $(COLLECTIONS)/kubegang/core
 KUBERNETES_CORE := $(COLLECTIONS)/kubernetes/core
-# The PyPI distribution that carries kubernetes.core 6.6.0
+# The PyPI distribution that carries kubernetes.core 6.6.0, and containers.podman 1.21.0 for the tests
 ANSIBLE_WHEEL := ansible==14.5.0
 
 export PATH := $(VENV)/bin:$(PATH)
@@ -79,15 +79,16 @@ integration: setup artefact ## modules, roles and README against the lab, judged
 bench: setup artefact ## a 1,000-pod gang: gang_assert against kubernetes.core.k8s_info (lab)
 	$(PYTEST) tests/bench -s $(call junit,bench)
 
-# Scenario default starts a lab of its own.
-OWN_LAB := $(filter default,$(S))$(filter none,$(LAB))
+# Scenario default starts a lab of its own, and gpu_host needs none.
+OWN_LAB := $(filter default gpu_host,$(S))$(filter none,$(LAB))
+SCENARIO_ENV := $(if $(filter gpu_host,$(S)),tests.gpu_host env,$(if $(OWN_LAB),,tests.lab env --name $(NAME)))
 molecule: setup artefact $(if $(OWN_LAB),,lab) ## one Molecule scenario, S=<scenario>
-	@$(if $(OWN_LAB),,set -a; eval "$$($(PYTHON) -m tests.lab env --name $(NAME))"; set +a;) \
+	@$(if $(SCENARIO_ENV),set -a; eval "$$($(PYTHON) -m $(SCENARIO_ENV))"; set +a;) \
 	molecule test --scenario-name $(S)
 
 ##### what the words above stand on
 
-setup: $(VENV)/.ready $(KUBERNETES_CORE)/.ready ## the virtual environment and kubernetes.core, under build/
+setup: $(VENV)/.ready $(KUBERNETES_CORE)/.ready ## the virtual environment and other collections, under build/
 
 artefact: $(ARTEFACT)/MANIFEST.json ## build the collection and install it under build/collections
 
@@ -137,12 +138,13 @@ $(VENV)/.ready: requirements-dev.txt
 $(OLDEST_VENV)/.ready: requirements-oldest.txt
 	$(call make_venv,$(lastword $(OLDEST)))
 
-# The wheel holds a hundred collections: only this one is unpacked, so what Python the others want does not matter.
+# The wheel holds a hundred collections: only these are unpacked, so what Python the others want does not matter.
 $(KUBERNETES_CORE)/.ready: $(VENV)/.ready
-	@echo 'set-up: kubernetes.core from $(ANSIBLE_WHEEL)'
+	@echo 'set-up: kubernetes.core and containers.podman from $(ANSIBLE_WHEEL)'
 	@rm -rf $(BUILD)/wheel && mkdir -p $(COLLECTIONS)
 	@$(PYTHON) -m pip download -q --no-deps --ignore-requires-python -d $(BUILD)/wheel '$(ANSIBLE_WHEEL)'
-	@$(PYTHON) -m tests.support.unpack $(BUILD)/wheel/ansible-*.whl ansible_collections/kubernetes/core $(BUILD)/collections
+	@for each in kubernetes/core containers/podman; do \
+	$(PYTHON) -m tests.support.unpack $(BUILD)/wheel/ansible-*.whl ansible_collections/$$each $(BUILD)/collections; done
 	@rm -rf $(BUILD)/wheel && touch $@
 
 # Folders are listed as well as files, so that a deleted file is noticed too.

@@ -77,11 +77,12 @@ class Ansible:
     Args:
         folder: an empty folder for inventory, playbooks and results.
         environment: added to the process's own; names the cluster (K8S_AUTH_KUBECONFIG) and the lab's programs (PATH).
+        inventory: another one than the one host ``lab`` of the group ``clusters``.
     """
 
-    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+    def __init__(self, folder: Path, environment: dict[str, str], inventory: Path | None = None) -> None:
         self._folder = folder
-        self._inventory = folder / "inventory.yml"
+        self._inventory = inventory or folder / "inventory.yml"
         self._server = subprocess.Popen(
             [sys.executable, "-m", "tests.support.ansible_playbooks"],
             cwd=ROOT,
@@ -90,8 +91,9 @@ class Ansible:
             stdout=subprocess.PIPE,
             text=True,
         )
-        host = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
-        self._inventory.write_text(yaml.safe_dump({"clusters": {"hosts": {"lab": host}}}))
+        if inventory is None:
+            host = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+            self._inventory.write_text(yaml.safe_dump({"clusters": {"hosts": {"lab": host}}}))
 
     def __enter__(self) -> Ansible:
         return self
@@ -102,7 +104,7 @@ class Ansible:
     def playbook(
         self, playbook: str | Path, *, check: bool = False, diff: bool = True, extra_vars: dict[str, Any] | None = None
     ) -> PlaybookRun:
-        """Run a playbook, by path or by FQCN, on the one host ``lab`` of the group ``clusters``."""
+        """Run a playbook, by path or by FQCN, on the hosts of the inventory."""
         results, output = self._folder / "results.jsonl", self._folder / "output.txt"
         results.unlink(missing_ok=True)
         arguments = ["-i", str(self._inventory), str(playbook), *["--check"] * check, *["--diff"] * diff]
