@@ -31,7 +31,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: One entry for everything that is wrong, with C(id), C(severity), C(expected), C(found) and C(remedy). Empty when all is well.
+  description:
+    - One entry for everything that is wrong, with C(id), C(severity), C(expected), C(found) and C(remedy).
+    - Empty when all is well.
   type: list
   elements: dict
 """
@@ -70,7 +72,9 @@ def _packages(look: dict, wanted: dict) -> Iterator[dict]:
 def _service(look: dict, wanted: dict) -> Iterator[dict]:
     state = look["services"].get(f"{wanted['service']}.service", {}).get("state", "absent")
     if state != "running":
-        yield _finding("runtime-service", f"{wanted['service']} running", state, f"see journalctl -u {wanted['service']}")
+        yield _finding(
+            "runtime-service", f"{wanted['service']} running", state, f"see journalctl -u {wanted['service']}"
+        )
 
 
 def _runtime(look: dict, wanted: dict) -> Iterator[dict]:
@@ -80,20 +84,39 @@ def _runtime(look: dict, wanted: dict) -> Iterator[dict]:
         return
     nvidia, runc = runtimes["nvidia"], runtimes.get("runc", {})
     # k3s and RKE2 also look where the GPU operator puts the toolkit.
-    if nvidia["binary"] != BINARY and not (wanted["managed"] and nvidia["binary"].endswith("/nvidia-container-runtime")):
-        yield _finding("runtime-binary", BINARY, nvidia["binary"] or "none", f"look for another nvidia runtime in {wanted['config_file']}")
+    if nvidia["binary"] != BINARY and not (
+        wanted["managed"] and nvidia["binary"].endswith("/nvidia-container-runtime")
+    ):
+        yield _finding(
+            "runtime-binary",
+            BINARY,
+            nvidia["binary"] or "none",
+            f"look for another nvidia runtime in {wanted['config_file']}",
+        )
     if nvidia.get("systemd") != runc.get("systemd"):
         remedy = "run the role nvidia_container_toolkit, which takes over what runc has"
-        yield _finding("runtime-cgroups", f"SystemdCgroup = {runc.get('systemd')} as runc has it", str(nvidia.get("systemd")), remedy)
+        yield _finding(
+            "runtime-cgroups",
+            f"SystemdCgroup = {runc.get('systemd')} as runc has it",
+            str(nvidia.get("systemd")),
+            remedy,
+        )
     if wanted["default_runtime"] and default != "nvidia":
-        yield _finding("runtime-default", "nvidia is the default runtime", default or "none", "run the role nvidia_container_toolkit")
+        yield _finding(
+            "runtime-default",
+            "nvidia is the default runtime",
+            default or "none",
+            "run the role nvidia_container_toolkit",
+        )
 
 
 def _missing(look: dict, wanted: dict) -> dict:
     """An nvidia runtime that nobody uses: never configured, or configured in a file that nobody reads."""
     expected = f"a runtime nvidia in {wanted['service']}'s configuration"
     if wanted["managed"]:
-        remedy = f"restart {wanted['service']}; where a config.toml.tmpl lies beside {wanted['config_file']}, add the runtime there"
+        remedy = (
+            f"restart {wanted['service']}; a template of yours beside {wanted['config_file']} needs the runtime too"
+        )
         return _finding("runtime-entry", expected, "none", remedy)
     if look["drop_in"]:
         remedy = f"import it in {wanted['config_file']}"
@@ -111,7 +134,10 @@ def _containerd(look: dict) -> tuple[dict, str]:
         elif path[-2:-1] == ("runtimes",):
             runtimes.setdefault(path[-1], {"binary": "", "systemd": False})
         elif path[-1:] == ("options",) and path[-3:-2] == ("runtimes",):
-            runtime = {"binary": values.get("BinaryName", ""), "systemd": values.get("SystemdCgroup", "false") == "true"}
+            runtime = {
+                "binary": values.get("BinaryName", ""),
+                "systemd": values.get("SystemdCgroup", "false") == "true",
+            }
             runtimes[path[-2]] = runtime
     return runtimes, default
 
@@ -119,7 +145,9 @@ def _containerd(look: dict) -> tuple[dict, str]:
 def _crio(look: dict) -> tuple[dict, str]:
     tables = _tables(look["configuration"])
     runtimes = {
-        path[-1]: {"binary": values.get("runtime_path", "")} for path, values in tables.items() if path[-2:-1] == ("runtimes",)
+        path[-1]: {"binary": values.get("runtime_path", "")}
+        for path, values in tables.items()
+        if path[-2:-1] == ("runtimes",)
     }
     return runtimes, tables.get(("crio", "runtime"), {}).get("default_runtime", "")
 
@@ -142,13 +170,20 @@ def _docker(look: dict, wanted: dict) -> Iterator[dict]:
     info = json.loads(look["configuration"] or "{}")
     path = ((info.get("Runtimes") or {}).get("nvidia") or {}).get("path")
     if path not in (BINARY, DOCKER_BINARY):
-        yield _finding("runtime-entry", f"a runtime nvidia of {DOCKER_BINARY}", path or "none", "run the role nvidia_container_toolkit")
+        yield _finding(
+            "runtime-entry",
+            f"a runtime nvidia of {DOCKER_BINARY}",
+            path or "none",
+            "run the role nvidia_container_toolkit",
+        )
     if wanted["default_runtime"] and info.get("DefaultRuntime") != "nvidia":
         found = info.get("DefaultRuntime") or "none"
-        yield _finding("runtime-default", "nvidia is the default runtime", found, "run the role nvidia_container_toolkit")
+        yield _finding(
+            "runtime-default", "nvidia is the default runtime", found, "run the role nvidia_container_toolkit"
+        )
 
 
-def _cdi_unit(look: dict, wanted: dict) -> Iterator[dict]:
+def _cdi_unit(look: dict, _wanted: dict) -> Iterator[dict]:
     status = look["services"].get(_UNIT, {}).get("status", "absent")
     if status != "enabled":
         yield _finding("cdi-unit", f"{_UNIT} enabled", status, "run the role nvidia_container_toolkit")
@@ -157,9 +192,16 @@ def _cdi_unit(look: dict, wanted: dict) -> Iterator[dict]:
 def _cdi_specification(look: dict, wanted: dict) -> Iterator[dict]:
     again = "start nvidia-cdi-refresh.service and see what it says"
     if look["second_specification"]:
-        yield _finding("cdi-conflict", "one CDI specification", "a second one, /etc/cdi/nvidia.yaml", "remove the second one")
+        yield _finding(
+            "cdi-conflict", "one CDI specification", "a second one, /etc/cdi/nvidia.yaml", "remove the second one"
+        )
     if not look["driver_loaded"]:
-        yield _finding("driver-loaded", "a loaded driver", "none, so no CDI specification can be made", "run the role nvidia_driver")
+        yield _finding(
+            "driver-loaded",
+            "a loaded driver",
+            "none, so no CDI specification can be made",
+            "run the role nvidia_driver",
+        )
         return
     if not look["specification"]:
         yield _finding("cdi-spec", wanted["specification"], "absent", again)
@@ -167,10 +209,14 @@ def _cdi_specification(look: dict, wanted: dict) -> Iterator[dict]:
     if look["outdated"]:
         yield _finding("cdi-stale", "a CDI specification younger than the kernel's modules", "an older one", again)
     if look["gone"]:
-        yield _finding("cdi-paths", "a CDI specification of files that exist", f"without {', '.join(look['gone'])}", again)
+        yield _finding(
+            "cdi-paths", "a CDI specification of files that exist", f"without {', '.join(look['gone'])}", again
+        )
     # The number and the UUID of each GPU, and all of them together.
     expected = 2 * len(look["nodes"]) + 1
-    devices = [device for device in look["devices"] if re.fullmatch(r"nvidia\.com/gpu=(all|\d+|GPU-[0-9a-f-]+)", device)]
+    devices = [
+        device for device in look["devices"] if re.fullmatch(r"nvidia\.com/gpu=(all|\d+|GPU-[0-9a-f-]+)", device)
+    ]
     if len(devices) != expected:
         found = f"{len(devices)}: {', '.join(devices)}" if devices else "none"
         yield _finding("cdi-devices", f"{expected} CDI devices for {len(look['nodes'])} GPUs", found, again)

@@ -64,7 +64,9 @@ class Signer:
         home.mkdir(mode=0o700)
         self._gpg = ["gpg", "--homedir", str(home), "--batch", "--yes", "--quiet", "--pinentry-mode=loopback"]
         who = "kubegang tests <maintainers@kubegang.dev>"
-        run([*self._gpg, "--passphrase", "", "--quick-generate-key", who, "ed25519", "sign", "never"], what="make a key")
+        run(
+            [*self._gpg, "--passphrase", "", "--quick-generate-key", who, "ed25519", "sign", "never"], what="make a key"
+        )
 
     @property
     def public(self) -> str:
@@ -83,7 +85,9 @@ def write_repository(folder: Path, packages: Sequence[Package], signer: Signer) 
     listing = "\n".join(_entry(package, package.build(folder)) for package in packages)
     (folder / "Packages").write_text(listing)
     digest = hashlib.sha256(listing.encode()).hexdigest()
-    release = f"Origin: kubegang\nDate: {formatdate(usegmt=True)}\nSHA256:\n {digest} {len(listing.encode())} Packages\n"
+    release = (
+        f"Origin: kubegang\nDate: {formatdate(usegmt=True)}\nSHA256:\n {digest} {len(listing.encode())} Packages\n"
+    )
     (folder / "InRelease").write_text(signer.clearsign(release))
 
 

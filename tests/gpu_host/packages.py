@@ -46,9 +46,12 @@ def _fill(folder: Path, release: Release, made: Path) -> None:
 
 
 def _toolkit(made: Path) -> list[Package]:
-    """The four packages with the dependencies and files that NVIDIA's have. The library in C is not built: nothing here calls it."""
+    """The four packages, with the dependencies and files of NVIDIA's. The library in C is not built: nothing here calls it."""
     version = f"{VERSION}-1"
-    units = {f"/lib/systemd/system/{name}": made / "systemd" / name for name in ("nvidia-cdi-refresh.path", "nvidia-cdi-refresh.service")}
+    units = {
+        f"/lib/systemd/system/{name}": made / "systemd" / name
+        for name in ("nvidia-cdi-refresh.path", "nvidia-cdi-refresh.service")
+    }
     engines = "10-container-engines.conf"
     base_programs = ("nvidia-ctk", "nvidia-cdi-hook", "nvidia-container-runtime")
     return [
@@ -64,7 +67,9 @@ def _toolkit(made: Path) -> list[Package]:
                 "/lib/udev/rules.d/99-nvidia-cdi-refresh.rules": made / "udev/99-nvidia-cdi-refresh.rules",
             },
             programs={f"/usr/bin/{name}": made / name for name in base_programs},
-            scripts={"postinst": "nvidia-ctk --quiet config --config-file=/etc/nvidia-container-runtime/config.toml --in-place\n"},
+            scripts={
+                "postinst": "nvidia-ctk --quiet config --config-file=/etc/nvidia-container-runtime/config.toml --in-place\n"
+            },
         ),
         Package(
             "nvidia-container-toolkit",
@@ -79,7 +84,10 @@ def _driver(folder: Path, release: Release) -> list[Package]:
     """The kernel's half of the driver. Its module says which version it is and does nothing; Debian's own would take minutes to
     build for a kernel whose headers nobody has."""
     module = folder / "nvidia.ko"
-    run(["gcc", "-c", f'-DVERSION="{release.driver}"', "-o", module, _DOUBLE / "module.c"], what="build the kernel module's double")
+    run(
+        ["gcc", "-c", f'-DVERSION="{release.driver}"', "-o", module, _DOUBLE / "module.c"],
+        what="build the kernel module's double",
+    )
     modules = {f"/lib/modules/{_KERNEL}/updates/dkms/{name}.ko": module for name in ("nvidia", "nvidia-uvm")}
     return [
         Package(f"linux-headers-{_KERNEL}", f"1-{_REVISION}"),
