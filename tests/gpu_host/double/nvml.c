@@ -39,13 +39,15 @@ static ret text(char *to, unsigned size, const char *from)
     return SUCCESS;
 }
 
-/* A container has no /sys/module/nvidia of this double's making, and a device node is as good a sign there. */
+/* A container on the host sees neither the double's modules nor its bus, and a device node is as good a sign there. */
 static ret module_state(void)
 {
     char loaded[64] = "";
     FILE *file = fopen("/sys/module/nvidia/version", "r");
-    if (!file)
-        return access("/run/gpu-double", F_OK) == 0 || access("/dev/nvidiactl", F_OK) != 0 ? NO_DRIVER : SUCCESS;
+    if (!file) {
+        int on_host = access("/sys/bus/pci/devices/0000:17:00.0", F_OK) == 0;
+        return on_host || access("/dev/nvidiactl", F_OK) != 0 ? NO_DRIVER : SUCCESS;
+    }
     if (fscanf(file, "%63s", loaded) != 1)
         loaded[0] = '\0';
     fclose(file);
