@@ -79,9 +79,9 @@ integration: setup artefact ## modules, roles and README against the lab, judged
 bench: setup artefact ## a 1,000-pod gang: gang_assert against kubernetes.core.k8s_info (lab)
 	$(PYTEST) tests/bench -s $(call junit,bench)
 
-# Scenario default starts a lab of its own, and gpu_host needs none.
-OWN_LAB := $(filter default gpu_host,$(S))$(filter none,$(LAB))
-SCENARIO_ENV := $(if $(filter gpu_host,$(S)),tests.gpu_host env,$(if $(OWN_LAB),,tests.lab env --name $(NAME)))
+# Scenario default starts a lab of its own, and those of hosts need none.
+OWN_LAB := $(filter default gpu_host rpm_host,$(S))$(filter none,$(LAB))
+SCENARIO_ENV := $(if $(filter gpu_host rpm_host,$(S)),tests.gpu_host env,$(if $(OWN_LAB),,tests.lab env --name $(NAME)))
 molecule: setup artefact $(if $(OWN_LAB),,lab) ## one Molecule scenario, S=<scenario>
 	@$(if $(SCENARIO_ENV),set -a; eval "$$($(PYTHON) -m $(SCENARIO_ENV))"; set +a;) \
 	molecule test --scenario-name $(S)
