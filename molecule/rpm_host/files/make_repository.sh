@@ -40,6 +40,7 @@ for version in 580.95.05 580.126.20; do
     package nvidia-open-driver-G06-signed-cuda-kmp-default "${version}_k6.4.0_150600.21" 1.1 0
     package nvidia-compute-G06 "$version" 0 0
     package nvidia-compute-utils-G06 "$version" 0 0
+    package nvidia-fabricmanager "$version" 0 0
 done
 rpmsign --addsign --define "__gpg /usr/bin/gpg" --define "_gpg_name kubegang tests" rpms/noarch/*.rpm > /dev/null
 # After signing, so that it stays without a signature.

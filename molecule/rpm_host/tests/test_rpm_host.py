@@ -36,10 +36,14 @@ LOCKED = "Lock the packages, or let them go"
     [
         ("suse 580.95.05", {*FIRST, "Copy the key from the controller", "Trust the key", "Lock the packages"}),
         ("suse 580.95.05 again", set()),
+        ("suse Fabric Manager", {"Install the Fabric Manager", "Lock the packages"}),
+        ("suse Fabric Manager again", set()),
         ("suse 580.126.20", {"Unlock the packages", "Install the driver", "Lock the packages"}),
         ("redhat 570", {*FIRST, "Provide dnf's version lock", LOCKED}),
         ("redhat 570 again", set()),
         ("redhat 570.86.15", {"Install the driver", LOCKED}),
+        ("redhat Fabric Manager", {"Install the Fabric Manager", LOCKED}),
+        ("redhat Fabric Manager again", set()),
     ],
 )
 def test_run_changed_just_what_differed(runs, run, changed):
@@ -48,5 +52,5 @@ def test_run_changed_just_what_differed(runs, run, changed):
 
 def test_dnf_knows_the_lock(host):
     locked = host.check_output("dnf --quiet versionlock list").split()
-    names = ["kmod-nvidia-open-dkms", "nvidia-driver-cuda", "nvidia-persistenced"]
+    names = ["kmod-nvidia-open-dkms", "nvidia-driver-cuda", "nvidia-fabric-manager", "nvidia-persistenced"]
     assert sorted(locked) == sorted(f"{name}-3:570.86.15-1.el9.*" for name in names)
