@@ -8,6 +8,8 @@ name: nvidia_driver_obstacles
 author: kubegang contributors (@kubegang)
 version_added: 1.0.0
 short_description: Tell why an NVIDIA driver would not work on a host, before anything of it is installed
+description:
+  - Secure Boot, the GPUs' architecture and the account are looked at; whether the driver's packages can be had is not.
 positional: _input
 options:
   _input:

@@ -8,6 +8,8 @@ name: nvidia_missing_packages
 author: kubegang contributors (@kubegang)
 version_added: 1.0.0
 short_description: Tell which packages are not installed in the wanted version
+description:
+  - Names are compared as they are; versions up to the distribution's revision, so that V(535.309.01-1~deb12u1) is V(535.309.01).
 positional: _input, packages
 options:
   _input:

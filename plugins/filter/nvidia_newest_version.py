@@ -8,6 +8,8 @@ name: nvidia_newest_version
 author: kubegang contributors (@kubegang)
 version_added: 1.0.0
 short_description: Choose the newest of the packages' versions that belong to a driver version or branch
+description:
+  - Versions are compared by their numbers, so that V(580.126.20) is newer than V(580.95.05).
 positional: _input, version
 options:
   _input:
