@@ -51,13 +51,13 @@ _KEY = re.compile(r"\"([^\"]*)\"|'([^']*)'|([^.\s]+)")
 
 def nvidia_container_toolkit_findings(look: dict, wanted: dict) -> list[dict]:
     """Everything on the host that is not as wanted."""
-    checks = [_packages, _service, *([_cdi_unit, _cdi_specification] if wanted["cdi"] else [])]
+    checks = [_packages, _service, _restart, *([_cdi_unit, _cdi_specification] if wanted["cdi"] else [])]
     checks.append(_docker if wanted["runtime"] == "docker" else _runtime)
     return [finding for check in checks for finding in check(look, wanted)]
 
 
-def _finding(name: str, expected: str, found: str, remedy: str) -> dict:
-    return {"id": name, "severity": "error", "expected": expected, "found": found, "remedy": remedy}
+def _finding(name: str, expected: str, found: str, remedy: str, severity: str = "error") -> dict:
+    return {"id": name, "severity": severity, "expected": expected, "found": found, "remedy": remedy}
 
 
 def _packages(look: dict, wanted: dict) -> Iterator[dict]:
@@ -77,12 +77,27 @@ def _service(look: dict, wanted: dict) -> Iterator[dict]:
         )
 
 
+def _restart(look: dict, wanted: dict) -> Iterator[dict]:
+    """A user who restarts the runtime at another time knows that it has to be done."""
+    if look["unread"]:
+        expected = f"{wanted['service']} started after its configuration was written"
+        severity = "error" if wanted["restart"] else "warning"
+        yield _finding(
+            "runtime-restart",
+            expected,
+            f"younger: {', '.join(look['unread'])}",
+            f"restart {wanted['service']}",
+            severity,
+        )
+
+
 def _runtime(look: dict, wanted: dict) -> Iterator[dict]:
     runtimes, default = _containerd(look) if wanted["runtime"] == "containerd" else _crio(look)
     if "nvidia" not in runtimes:
         yield _missing(look, wanted)
         return
-    nvidia, runc = runtimes["nvidia"], runtimes.get("runc", {})
+    # A file of k3s or RKE2 need not say what runc has; what nvidia has is then up to them too.
+    nvidia, runc = runtimes["nvidia"], runtimes.get("runc", runtimes["nvidia"])
     # k3s and RKE2 also look where the GPU operator puts the toolkit.
     if nvidia["binary"] != BINARY and not (
         wanted["managed"] and nvidia["binary"].endswith("/nvidia-container-runtime")

@@ -20,7 +20,8 @@ from .toolkit import VERSION, toolkit
 _DOUBLE = Path(__file__).with_name("double")
 _KERNEL = platform.release()
 _NVML = "/usr/lib/x86_64-linux-gnu/nvidia/current/libnvidia-ml.so.{driver}"
-_REVISION = "0+double"
+# Newer than Debian's own of the same driver.
+_REVISION = "99+double"
 
 
 def shelf(release: Release) -> Path:

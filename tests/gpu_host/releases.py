@@ -16,7 +16,10 @@ class Release:
     driver: str
 
 
+# Host → what it is made of.
 RELEASES = {
     "debian12": Release("bookworm", "535.309.01"),
     "debian13": Release("trixie", "550.163.01"),
+    # A host for another way to run containers.
+    "rke2": Release("bookworm", "535.309.01"),
 }

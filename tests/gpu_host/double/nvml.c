@@ -144,6 +144,29 @@ ret nvmlDeviceGetPciInfo_v3(void *device, struct pci *pci)
     snprintf(pci->id_text, sizeof pci->id_text, "00000000:%02X:00.0", pci->bus);
     return SUCCESS;
 }
+/* What newer programs ask instead. */
+struct pci_ext {
+    unsigned version, domain, bus, device, id, subsystem, base_class, sub_class;
+    char id_text[32];
+};
+
+ret nvmlDeviceGetPciInfoExt(void *device, struct pci_ext *ext)
+{
+    struct pci pci;
+    ret code = nvmlDeviceGetPciInfo_v3(device, &pci);
+    if (code != SUCCESS)
+        return code;
+    ext->domain = pci.domain;
+    ext->bus = pci.bus;
+    ext->device = pci.device;
+    ext->id = pci.id;
+    ext->subsystem = pci.subsystem;
+    ext->base_class = 3;
+    ext->sub_class = 2;
+    strcpy(ext->id_text, pci.id_text);
+    return SUCCESS;
+}
+
 ret nvmlDeviceGetPciInfo_v2(void *device, struct pci *pci) { return nvmlDeviceGetPciInfo_v3(device, pci); }
 
 ret nvmlDeviceGetMigMode(void *device, unsigned *now, unsigned *next)

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubegang contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can go wrong on a GPU host is made to go wrong, one thing at a time, and verification names it: the fault is the oracle."""
+"""What can go wrong on a GPU host is made to go wrong, one thing at a time, and verification names it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import pytest
 
 from tests.support.playbooks import Ansible, PlaybookRun
 
-testinfra_hosts = ["podman://kubegang-debian12"]
+HOST = "debian12"
+testinfra_hosts = [f"podman://kubegang-{HOST}"]
 
 SCENARIO = Path(__file__).parents[2]
 VERSION = "/sys/module/nvidia/version"
@@ -44,6 +45,11 @@ class Fault:
     findings: set[str]
     words: tuple[str, ...] = ()
     variables: dict[str, str] = field(default_factory=dict)
+
+
+def edited(file: str, script: str) -> str:
+    """Edits the file without making it younger; what it was lies beside it."""
+    return f"sed -i.kept '{script}' {file} && touch --reference={file}.kept {file}"
 
 
 DRIVER_FAULTS = {
@@ -112,7 +118,7 @@ TOOLKIT_FAULTS = {
     ),
     "drop-in that nobody imports": Fault(
         "nvidia_container_toolkit",
-        "sed -i.kept '/^imports/d' /etc/containerd/config.toml",
+        edited("/etc/containerd/config.toml", "/^imports/d"),
         "mv /etc/containerd/config.toml.kept /etc/containerd/config.toml",
         {"runtime-import"},
         (DROP_IN,),
@@ -125,14 +131,14 @@ TOOLKIT_FAULTS = {
     ),
     "another program as the runtime": Fault(
         "nvidia_container_toolkit",
-        f"sed -i.kept s,{'/usr/bin/nvidia-container-runtime'},/usr/bin/runc, {DROP_IN}",
+        edited(DROP_IN, "s,/usr/bin/nvidia-container-runtime,/usr/bin/runc,"),
         f"mv {DROP_IN}.kept {DROP_IN}",
         {"runtime-binary"},
         ("/usr/bin/runc",),
     ),
     "other cgroups than runc": Fault(
         "nvidia_container_toolkit",
-        f"sed -i.kept '0,/SystemdCgroup = true/s//SystemdCgroup = false/' {DROP_IN}",
+        edited(DROP_IN, "0,/SystemdCgroup = true/s//SystemdCgroup = false/"),
         f"mv {DROP_IN}.kept {DROP_IN}",
         {"runtime-cgroups"},
     ),
@@ -150,6 +156,13 @@ TOOLKIT_FAULTS = {
         "systemctl start containerd",
         {"runtime-service"},
     ),
+    "configuration that containerd has not read": Fault(
+        "nvidia_container_toolkit",
+        f"sleep 2; touch {DROP_IN}",
+        "systemctl restart containerd",
+        {"runtime-restart"},
+        (DROP_IN,),
+    ),
     "no CDI specification": Fault(
         "nvidia_container_toolkit",
         f"mv {SPEC} /run/kept",
@@ -164,7 +177,7 @@ TOOLKIT_FAULTS = {
     ),
     "CDI specification of another driver's files": Fault(
         "nvidia_container_toolkit",
-        f"sed -i.kept s/535.309.01/535.183.06/ {SPEC}",
+        edited(SPEC, "s/535.309.01/535.183.06/"),
         f"mv {SPEC}.kept {SPEC}",
         {"cdi-paths"},
         ("libcuda.so.535.183.06",),
@@ -205,7 +218,7 @@ def ansible(tmp_path_factory) -> Iterator[Ansible]:
 
 
 def verify(ansible: Ansible, role: str, variables: dict[str, str] | None = None) -> PlaybookRun:
-    return ansible.playbook(SCENARIO / "verify_role.yml", extra_vars={"role": role, **(variables or {})})
+    return ansible.playbook(SCENARIO / "verify_role.yml", extra_vars={"role": role, "host": HOST, **(variables or {})})
 
 
 def findings(run: PlaybookRun, role: str) -> list[dict]:
