@@ -13,8 +13,7 @@ import pytest
 
 from tests.support.playbooks import Ansible, PlaybookRun
 
-HOST = "debian12"
-testinfra_hosts = [f"podman://kubegang-{HOST}"]
+testinfra_hosts = ["podman://kubegang-debian12"]
 
 SCENARIO = Path(__file__).parents[2]
 VERSION = "/sys/module/nvidia/version"
@@ -218,7 +217,7 @@ def ansible(tmp_path_factory) -> Iterator[Ansible]:
 
 
 def verify(ansible: Ansible, role: str, variables: dict[str, str] | None = None) -> PlaybookRun:
-    return ansible.playbook(SCENARIO / "verify_role.yml", extra_vars={"role": role, "host": HOST, **(variables or {})})
+    return ansible.playbook(SCENARIO / "verify_role.yml", extra_vars={"role": role, **(variables or {})})
 
 
 def findings(run: PlaybookRun, role: str) -> list[dict]:
