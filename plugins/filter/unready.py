@@ -7,11 +7,12 @@ DOCUMENTATION = r"""
 name: unready
 author: kubegang contributors (@kubegang)
 version_added: 1.0.0
-short_description: Say which of the wanted Deployments, webhooks and CustomResourceDefinitions are missing or not ready
+short_description: Say which of the wanted Deployments, DaemonSets, webhooks and CustomResourceDefinitions are missing or not ready
 description:
   - Judges objects as C(kubernetes.core.k8s_info) returns them, against what should be there.
   - A Deployment is ready when its controller has seen the current generation and all replicas are updated and
-    available, so that pods of an older generation do not count. A CustomResourceDefinition is ready when Established, a
+    available, so that pods of an older generation do not count, and a DaemonSet likewise, with a pod on each node that it
+    is meant for. A CustomResourceDefinition is ready when Established, a
     webhook configuration when each webhook knows the certificate authority of its server.
 positional: _input, wanted
 options:
@@ -80,6 +81,17 @@ def _deployment(live: dict) -> str | None:
     return None
 
 
+def _daemon_set(live: dict) -> str | None:
+    status = live.get("status") or {}
+    desired = status.get("desiredNumberScheduled", 0)
+    if status.get("observedGeneration", 0) < live["metadata"].get("generation", 0):
+        return f"generation {live['metadata']['generation']} not yet seen by its controller"
+    for counter, meaning in {"updatedNumberScheduled": "updated", "numberReady": "ready"}.items():
+        if status.get(counter, 0) < desired:
+            return f"{status.get(counter, 0)} of {desired} pods {meaning}"
+    return None
+
+
 def _custom_resource_definition(live: dict) -> str | None:
     conditions = {each["type"]: each for each in (live.get("status") or {}).get("conditions") or []}
     if conditions.get("Established", {}).get("status") == "True":
@@ -95,6 +107,7 @@ def _webhook_configuration(live: dict) -> str | None:
 
 JUDGES = {
     "CustomResourceDefinition": _custom_resource_definition,
+    "DaemonSet": _daemon_set,
     "Deployment": _deployment,
     "MutatingWebhookConfiguration": _webhook_configuration,
     "ValidatingWebhookConfiguration": _webhook_configuration,

@@ -176,13 +176,14 @@ def obstacle(node: Object, spec: Object) -> str:
         if labels.get(key) != value:
             return f"without label {key}={value}"
     for taint in node["spec"].get("taints") or ():
-        tolerated = any(_tolerates(toleration, taint) for toleration in spec.get("tolerations") or ())
+        tolerated = any(tolerates(toleration, taint) for toleration in spec.get("tolerations") or ())
         if taint["effect"] != "PreferNoSchedule" and not tolerated:
             return f"with taint {taint['key']}"
     return ""
 
 
-def _tolerates(toleration: Object, taint: Object) -> bool:
+def tolerates(toleration: Object, taint: Object) -> bool:
+    """Whether this one toleration lets a pod onto a node with this taint."""
     if toleration.get("effect") and toleration["effect"] != taint["effect"]:
         return False
     if toleration.get("operator") == "Exists":

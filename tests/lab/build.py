@@ -95,8 +95,9 @@ def _recipe(name: str, version: str) -> dict:
 
 
 def own_module(component: Component, version: str) -> Path | None:
-    """The folder under go/ whose go.mod requires the component at this version, if there is one."""
-    line = re.compile(rf"^(require )?\s*{re.escape(component.module)} v{re.escape(version)}( //.*)?$", re.MULTILINE)
+    """The folder under go/ that is the component's module, or whose go.mod requires it at this version, if there is one."""
+    module = re.escape(component.module)
+    line = re.compile(rf"^(module {module}|(require )?\s*{module} v{re.escape(version)}( //.*)?)$", re.MULTILINE)
     return next((path.parent for path in sorted(OWN_MODULES.glob("*/go.mod")) if line.search(path.read_text())), None)
 
 
@@ -114,19 +115,24 @@ def _build(go: Go, build: Build) -> None:
     """Built beside its place and moved there whole, so that an interrupted build is never taken for a finished one."""
     component = COMPONENTS[build.component]
     what = f"build {build.component} {build.version}"
-    source = Path(json.loads(go("mod", "download", "-json", f"{component.module}@v{build.version}", what=what))["Dir"])
     own = own_module(component, build.version)
     build.folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{build.component}-", dir=build.folder.parent) as scratch:
         result = Path(scratch, "result")
         result.mkdir()
-        module = _workspace(go, own, Path(scratch)) if own else source
+        module = _workspace(go, own, Path(scratch)) if own else _source(go, build, what)
         for program, package in component.programs.items():
             target = "/".join(filter(None, [component.module, package]))
             go("build", *_flags(component, build.version), "-o", result / program, target, cwd=module, what=what)
         for name, inside in component.files.items():
-            _copy(source / inside, result / name)
+            _copy(_source(go, build, what) / inside, result / name)
         result.rename(build.folder)
+
+
+def _source(go: Go, build: Build, what: str) -> Path:
+    """The component's own module, in the module cache."""
+    module = f"{COMPONENTS[build.component].module}@v{build.version}"
+    return Path(json.loads(go("mod", "download", "-json", module, what=what))["Dir"])
 
 
 def _remove_interrupted() -> None:

@@ -55,4 +55,6 @@ COMPONENTS: Mapping[str, Component] = {
         version_variables=("volcano.sh/volcano/pkg/version.Version",),
     ),
     "lws": Component("sigs.k8s.io/lws", {"lws-manager": "cmd"}, files={"chart": "charts/lws"}),
+    # Ours: a device plugin on the kubelet's real API, without GPUs.
+    "gpu-plugin-double": Component("kubegang.dev/lab/gpu-plugin-double", {"gpu-plugin-double": ""}),
 }

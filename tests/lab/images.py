@@ -20,6 +20,7 @@ from .node import PAUSE_IMAGE
 from .shell import run
 
 BUSYBOX_IMAGE = "docker.io/library/busybox:1.36"
+GPU_PLUGIN_DOUBLE_IMAGE = "kubegang.dev/lab/gpu-plugin-double"
 
 # What an image's layers hold: path in the image → a file of this machine, a link's target or text.
 Content = Mapping[str, "Path | Link | bytes"]
@@ -61,7 +62,7 @@ def archive(builds: Mapping[str, Build], unversioned: bool = True) -> Path:
 
 
 def _images(builds: Mapping[str, Build], unversioned: bool) -> list[Image]:
-    volcano, lws = builds["volcano"], builds["lws"]
+    volcano, lws, double = builds["volcano"], builds["lws"], builds["gpu-plugin-double"]
     volcano_images = [
         Image((f"docker.io/volcanosh/{name}:v{volcano.version}",), (f"/{name}",), {name: program, **more})
         for name, program in volcano.programs.items()
@@ -75,6 +76,7 @@ def _images(builds: Mapping[str, Build], unversioned: bool) -> list[Image]:
         Image((BUSYBOX_IMAGE,), ("/bin/sh",)),
         *volcano_images,
         Image(lws_names, ("/manager",), {"manager": lws.programs["lws-manager"]}, user="65532:65532"),
+        Image((f"{GPU_PLUGIN_DOUBLE_IMAGE}:v{double.version}",), ("/gpu-plugin-double",), double.programs),
     ]
 
 

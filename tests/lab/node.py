@@ -132,6 +132,12 @@ version = 2
   # Without CAP_SYS_RESOURCE a score below containerd's own cannot be set, and every sandbox would fail.
   restrict_oom_score_adj = true
 
+# The handler of RuntimeClass nvidia: runc again, since there are no GPUs to prepare a container for.
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+  runtime_type = "io.containerd.runc.v2"
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.nvidia]
+  runtime_type = "io.containerd.runc.v2"
+
 [plugins."io.containerd.grpc.v1.cri".cni]
   bin_dir = "{host.plugin_folder()}"
   conf_dir = "{self._folder / "cni"}"

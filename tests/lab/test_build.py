@@ -103,8 +103,8 @@ def test_files_taken_from_a_module_are_writable(go: FakeGo) -> None:
 def test_progress_says_what_is_built_and_which_of_how_many(go: FakeGo, capsys: pytest.CaptureFixture[str]) -> None:
     build.ensure(version_set("default"))
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "lab: building etcd 3.7.3 (1 of 6) …"
-    assert lines[1] == "lab: built etcd 3.7.3 (1 of 6) in 0 s"
+    assert lines[0] == "lab: building etcd 3.7.3 (1 of 7) …"
+    assert lines[1] == "lab: built etcd 3.7.3 (1 of 7) in 0 s"
 
 
 @pytest.mark.usefixtures("go")

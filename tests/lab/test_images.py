@@ -68,6 +68,7 @@ def test_images_have_the_names_that_the_charts_use(builds: dict[str, Build]) -> 
         "docker.io/volcanosh/vc-controller-manager:v1.2.3",
         "docker.io/volcanosh/vc-scheduler:v1.2.3",
         "docker.io/volcanosh/vc-webhook-manager:v1.2.3",
+        "kubegang.dev/lab/gpu-plugin-double:v1.2.3",
         "registry.k8s.io/lws/lws:main",
         "registry.k8s.io/lws/lws:v1.2.3",
         "registry.k8s.io/pause:3.10",
