@@ -9,8 +9,9 @@ author: kubegang contributors (@kubegang)
 version_added: 1.0.0
 short_description: Give the objects of NVIDIA's static device plugin manifest the wanted image, runtime class and configuration
 description:
-  - NVIDIA's static manifest has one DaemonSet, without a runtime class, without a configuration, and for every node of the cluster.
-  - Names image and runtime class, mounts the configuration and marks the pods with its checksum, so that another one makes new pods.
+  - NVIDIA's static manifest has one DaemonSet, without a runtime class and a configuration, and for every node of the cluster.
+  - Names image and runtime class, mounts the configuration and marks the pods with its checksum, so that another one makes
+    new pods.
   - Keeps the pods off nodes without GPUs, where the manifest does not say itself which nodes it is for.
   - Labels every object with C(app.kubernetes.io/managed-by=kubegang), by which a later run knows its own.
 positional: _input, wanted
@@ -22,8 +23,8 @@ options:
     required: true
   wanted:
     description:
-      - C(image), C(pull_policy), C(pull_secrets), C(runtime_class), C(tolerations), C(mig_strategy), and C(configuration), the text of the
-        plugin's configuration file, which may be empty.
+      - C(image), C(pull_policy), C(pull_secrets), C(runtime_class), C(tolerations), C(mig_strategy), and C(configuration), the
+        text of the plugin's configuration file, which may be empty.
     type: dict
     required: true
 """

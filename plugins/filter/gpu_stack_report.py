@@ -10,8 +10,8 @@ version_added: 1.0.0
 short_description: Say what keeps GPUs of a cluster from being given to pods
 description:
   - Judges what the role C(nvidia_device_plugin) has read from a cluster. Every finding is reported, not only the first.
-  - A node counts as a GPU node when a label of GPU Feature Discovery, Node Feature Discovery or the role says so, when O(wanted) names
-    it, or when it advertises GPUs.
+  - A node counts as a GPU node when a label of GPU Feature Discovery, Node Feature Discovery or the role says so, when
+    O(wanted) names it, or when it advertises GPUs.
 positional: _input, wanted
 options:
   _input:
@@ -23,7 +23,8 @@ options:
     required: true
   wanted:
     description:
-      - What should be there. C(provider), C(gpus) (by node), C(replicas), C(resource_names), C(runtime_class), C(runtime_handler).
+      - What should be there. C(provider), C(gpus) (by node), C(replicas), C(resource_names), C(image), C(runtime_class),
+        C(runtime_handler).
     type: dict
     required: true
 """
@@ -37,8 +38,9 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description:
-    - C(findings), each with C(id), C(object), C(expected), C(found), C(remedy) and C(text), which is all of them in a sentence.
-    - C(nodes), by name the C(expected), C(capacity), C(allocatable) and C(free) GPUs of each GPU node, and C(resource), the one with free GPUs.
+    - C(findings), each with C(id), C(object), C(expected), C(found), C(remedy) and C(text), which is all of them in a line.
+    - C(nodes), by name the C(expected), C(capacity), C(allocatable) and C(free) GPUs of each GPU node, and C(resource), the
+      one with most free GPUs.
     - C(gpu_resources), by name how many of each can be given to pods in the whole cluster.
   type: dict
 """
@@ -62,6 +64,17 @@ DAEMON_TAINTS = "node.kubernetes.io/"
 RUNTIME_REMEDY = (
     "the nvidia container runtime does not start this pod: create RuntimeClass nvidia and name it in "
     "nvidia_device_plugin_runtime_class, and see that the container runtime on the node has its handler"
+)
+NAME_REMEDY = (
+    "the plugin on this node has another configuration: look at its pod there and at the node's label "
+    "nvidia.com/device-plugin.config"
+)
+COUNT_REMEDY = (
+    "nvidia.com/gpu.count or nvidia_device_plugin_gpus is out of date, or sharing is configured otherwise on this node"
+)
+SMOKE_REMEDY = (
+    "the GPU does not come into the container: look at the RuntimeClass, at CDI and at the container runtime's configuration "
+    "on this node, and whether it can pull the image"
 )
 
 
@@ -90,7 +103,7 @@ def gpu_stack_report(seen: dict, wanted: dict) -> dict:
         *_plugins(seen, nodes, wanted),
         *_add_ons(seen),
         *_conditions(nodes),
-        *(finding for count in counts for finding in count.findings(wanted)),
+        *(finding for count in counts for finding in count.findings()),
         *_smoke(seen["smoke"]),
     ]
     return {
@@ -150,19 +163,23 @@ class _Count:
             "resource": max(free, key=lambda name: free[name], default=""),
         }
 
-    def findings(self, wanted: dict) -> Iterator[Finding]:
-        strangers = sorted(self.resources.keys() - self.accepted.keys())
+    def findings(self) -> Iterator[Finding]:
+        # After a change of configuration the kubelet keeps the capacity of the former name for some minutes.
+        strangers = sorted(
+            name for name, told in self.resources.items() if name not in self.accepted and told["allocatable"]
+        )
         if strangers:
-            remedy = "the plugin's configuration on this node is another one: look at its pod there and at the label nvidia.com/device-plugin.config"
             yield Finding(
-                "gpu-resource", f"node {self.node}", " or ".join(self.names), ", ".join(strangers), remedy
+                "gpu-resource", f"node {self.node}", " or ".join(self.names), ", ".join(strangers), NAME_REMEDY
             )
         capacity, allocatable = self.sum("capacity"), self.sum("allocatable")
         if not (capacity == allocatable and (capacity == self.expected if self.expected else capacity > 0)):
             names = " or ".join(self.names or sorted(self.resources) or [GPU])
             expected = f"{self.expected or '1 or more'} {names}"
             found = f"capacity {capacity}, allocatable {allocatable}"
-            yield Finding("gpu-count", f"node {self.node}", expected, found, _count_remedy(capacity, allocatable, self.expected))
+            yield Finding(
+                "gpu-count", f"node {self.node}", expected, found, _count_remedy(capacity, allocatable, self.expected)
+            )
 
 
 def _expected(name: str, labels: dict, resources: dict, wanted: dict) -> int:
@@ -192,13 +209,15 @@ def _count_remedy(capacity: int, allocatable: int, expected: int) -> str:
     if allocatable < capacity:
         return f"{capacity - allocatable} unhealthy: look for Xid events in the node's kernel log, then reset or replace the GPU"
     if capacity < expected:
-        return "the driver does not see all GPUs: compare nvidia-smi -L and lspci on the node, then start the plugin's pod anew"
-    return "the label nvidia.com/gpu.count or nvidia_device_plugin_gpus is out of date, or sharing is configured otherwise on this node"
+        return "GPUs are lost: compare nvidia-smi -L and lspci on the node, then start the plugin's pod there anew"
+    return COUNT_REMEDY
 
 
 def _totals(counts: list[_Count]) -> dict[str, int]:
     names = sorted({name for count in counts for name in count.resources})
-    return {name: sum(count.resources.get(name, {"allocatable": 0})["allocatable"] for count in counts) for name in names}
+    return {
+        name: sum(count.resources.get(name, {"allocatable": 0})["allocatable"] for count in counts) for name in names
+    }
 
 
 # What makes nodes advertise them
@@ -208,11 +227,17 @@ def _cluster_policies(policies: list[dict]) -> Iterator[Finding]:
     for policy in policies:
         status = policy.get("status") or {}
         if status.get("state") != "ready":
-            conditions = [each for each in status.get("conditions") or [] if each.get("message") and each["status"] != "False"]
+            conditions = [
+                each for each in status.get("conditions") or [] if each.get("message") and each["status"] != "False"
+            ]
             said = "".join(f" ({each['message']})" for each in conditions[:1])
             remedy = "look at the operator's pods that are not ready, and at its log"
             yield Finding(
-                "cluster-policy", f"ClusterPolicy {policy['metadata']['name']}", "state ready", f"state {status.get('state', 'unknown')}{said}", remedy
+                "cluster-policy",
+                f"ClusterPolicy {policy['metadata']['name']}",
+                "state ready",
+                f"state {status.get('state', 'unknown')}{said}",
+                remedy,
             )
 
 
@@ -220,10 +245,12 @@ def _runtime_class(seen: dict, wanted: dict) -> Iterator[Finding]:
     handlers = {each["metadata"]["name"]: each["handler"] for each in seen["runtime_classes"]}
     named = {_pod_spec(plugin).get("runtimeClassName") for plugin in seen["plugins"]}
     for name in sorted(filter(None, named | {wanted["runtime_class"]})):
-        expected = f"handler {wanted['runtime_handler']}" if name == wanted["runtime_class"] else "a RuntimeClass of this name"
+        expected = (
+            f"handler {wanted['runtime_handler']}" if name == wanted["runtime_class"] else "a RuntimeClass of this name"
+        )
         found = f"handler {handlers[name]}" if name in handlers else "none"
         if found == "none" or expected not in (found, "a RuntimeClass of this name"):
-            remedy = "no pod of this class starts as it should: create the RuntimeClass anew with the handler of the nvidia runtime"
+            remedy = "no pod of this class starts as it should: create it anew with the handler of the nvidia runtime"
             yield Finding("runtime-class", f"RuntimeClass {name}", expected, found, remedy)
 
 
@@ -239,13 +266,27 @@ def _gpu_nodes(nodes: list[dict]) -> Iterator[Finding]:
 def _plugins(seen: dict, nodes: list[dict], wanted: dict) -> Iterator[Finding]:
     plugins = seen["plugins"]
     if not plugins and wanted["provider"] != "existing":
-        yield Finding("plugin", "cluster", "a DaemonSet of the device plugin", "none", "run the role with nvidia_device_plugin_state present")
+        yield Finding(
+            "plugin",
+            "cluster",
+            "a DaemonSet of the device plugin",
+            "none",
+            "run the role with nvidia_device_plugin_state present",
+        )
     if len(plugins) > 1:
         remedy = "two plugins register the same resource and take it from each other: remove one"
         yield Finding("plugin", "cluster", "one device plugin", ", ".join(map(_title, plugins)), remedy)
     for plugin in plugins:
+        yield from _version(plugin, wanted)
         yield from _coverage(plugin, nodes)
         yield from _readiness(plugin, seen)
+
+
+def _version(plugin: dict, wanted: dict) -> Iterator[Finding]:
+    images = [container["image"] for container in _pod_spec(plugin).get("containers") or []]
+    if wanted["image"] and wanted["image"] not in images:
+        remedy = "run the role: it upgrades the plugin"
+        yield Finding("plugin-version", _title(plugin), wanted["image"], ", ".join(images), remedy)
 
 
 def _coverage(plugin: dict, nodes: list[dict]) -> Iterator[Finding]:
@@ -265,7 +306,10 @@ def _out_of_reach(node: dict, spec: dict) -> tuple[str, str] | None:
             continue
         if not any(tolerates(toleration, taint) for toleration in spec.get("tolerations") or []):
             told = f"{taint['key']}={taint.get('value', '')}:{taint['effect']}"
-            return f"taint {told}, which its pods do not tolerate", "add it to nvidia_device_plugin_tolerations, or remove it from the node"
+            return (
+                f"taint {told}, which its pods do not tolerate",
+                "add it to nvidia_device_plugin_tolerations, or remove it from the node",
+            )
     labels = node["metadata"].get("labels") or {}
     selector = spec.get("nodeSelector") or {}
     missing = [f"{key}={value}" for key, value in selector.items() if labels.get(key) != value]
@@ -274,7 +318,10 @@ def _out_of_reach(node: dict, spec: dict) -> tuple[str, str] | None:
     terms = _required_terms(spec)
     if terms and not any(_matches(term, node) for term in terms):
         wanted = " or ".join(sorted({each["key"] for term in terms for each in term.get("matchExpressions") or []}))
-        return f"labels that its pods' affinity does not select (it wants {wanted})", "name the node in nvidia_device_plugin_label_nodes"
+        return (
+            f"labels that its pods' affinity does not select (it wants {wanted})",
+            "name the node in nvidia_device_plugin_label_nodes",
+        )
     return None
 
 
@@ -288,14 +335,16 @@ def _matches(term: dict, node: dict) -> bool:
     fields = {"metadata.name": node["metadata"]["name"]}
     rules = [(each, labels) for each in term.get("matchExpressions") or []]
     rules += [(each, fields) for each in term.get("matchFields") or []]
-    return bool(rules) and all(OPERATORS[rule["operator"]](of.get(rule["key"]), rule.get("values") or []) for rule, of in rules)
+    return bool(rules) and all(
+        OPERATORS[rule["operator"]](of.get(rule["key"]), rule.get("values") or []) for rule, of in rules
+    )
 
 
-OPERATORS: dict[str, t.Callable[[t.Optional[str], list], bool]] = {
+OPERATORS: dict[str, t.Callable[[str | None, list], bool]] = {
     "In": lambda value, values: value in values,
     "NotIn": lambda value, values: value not in values,
-    "Exists": lambda value, values: value is not None,
-    "DoesNotExist": lambda value, values: value is None,
+    "Exists": lambda value, _values: value is not None,
+    "DoesNotExist": lambda value, _values: value is None,
     "Gt": lambda value, values: value is not None and int(value) > int(values[0]),
     "Lt": lambda value, values: value is not None and int(value) < int(values[0]),
 }
@@ -315,7 +364,9 @@ def _readiness(plugin: dict, seen: dict) -> Iterator[Finding]:
         yield Finding("plugin-pod", f"pod {name}{on}", "ready", found, _pod_remedy(plugin, seen, found))
     if not pods:
         said = "".join(f" ({message})" for message in _warnings(plugin, seen["events"])[:1])
-        yield Finding("plugin-pod", _title(plugin), f"{desired} ready pods", f"{ready}{said}", _pod_remedy(plugin, seen, said))
+        yield Finding(
+            "plugin-pod", _title(plugin), f"{desired} ready pods", f"{ready}{said}", _pod_remedy(plugin, seen, said)
+        )
 
 
 def _pod_remedy(plugin: dict, seen: dict, found: str) -> str:
@@ -345,7 +396,11 @@ def _why_not_ready(pod: dict, events: list[dict]) -> str:
     for each in [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]:
         waiting = (each.get("state") or {}).get("waiting") or {}
         ended = (each.get("state") or {}).get("terminated") or (each.get("lastState") or {}).get("terminated") or {}
-        if each["ready"] or (ended.get("exitCode") == 0 and not waiting) or waiting.get("reason") in ("ContainerCreating", "PodInitializing"):
+        if (
+            each["ready"]
+            or (ended.get("exitCode") == 0 and not waiting)
+            or waiting.get("reason") in ("ContainerCreating", "PodInitializing")
+        ):
             continue
         words = [
             waiting.get("reason", ""),
@@ -368,7 +423,13 @@ def _add_ons(seen: dict) -> Iterator[Finding]:
         status = add_on.get("status") or {}
         desired, ready = status.get("desiredNumberScheduled", 0), status.get("numberReady", 0)
         if not desired or ready < desired:
-            yield Finding("add-on", _title(add_on), f"{desired or '1 or more'} ready pods", str(ready), "look at its pods and at their log")
+            yield Finding(
+                "add-on",
+                _title(add_on),
+                f"{desired or '1 or more'} ready pods",
+                str(ready),
+                "look at its pods and at their log",
+            )
 
 
 def _conditions(nodes: list[dict]) -> Iterator[Finding]:
@@ -376,7 +437,9 @@ def _conditions(nodes: list[dict]) -> Iterator[Finding]:
         ready = [each for each in node["status"].get("conditions") or [] if each["type"] == "Ready"]
         if ready and ready[0]["status"] != "True":
             remedy = "the node's kubelet does not report: look at the node"
-            yield Finding("node", f"node {node['metadata']['name']}", "Ready", ready[0].get("message") or "not ready", remedy)
+            yield Finding(
+                "node", f"node {node['metadata']['name']}", "Ready", ready[0].get("message") or "not ready", remedy
+            )
 
 
 def _smoke(pods: list[dict]) -> Iterator[Finding]:
@@ -387,10 +450,17 @@ def _smoke(pods: list[dict]) -> Iterator[Finding]:
         saw = (ended[0].get("message") or "").strip() if ended else ""
         if status.get("phase") == "Succeeded" and saw == "1":
             continue
-        conditions = [each["message"] for each in status.get("conditions") or [] if each["status"] == "False" and each.get("message")]
-        found = f"{saw or 'nothing'} in it" if status.get("phase") == "Succeeded" else ": ".join([status.get("phase", "unknown"), status.get("message") or "".join(conditions[:1]) or saw])
-        remedy = "the runtime does not bring the GPU into the container: look at RuntimeClass, CDI and the container runtime's configuration on this node"
-        yield Finding("smoke", f"node {node}", "a pod with one GPU that sees 1", found, remedy)
+        yield Finding("smoke", f"node {node}", "a pod with one GPU that sees 1", _why_blind(status, saw), SMOKE_REMEDY)
+
+
+def _why_blind(status: dict, saw: str) -> str:
+    phase = status.get("phase", "unknown")
+    if phase == "Succeeded":
+        return f"{saw or 'nothing'} in it"
+    conditions = [
+        each["message"] for each in status.get("conditions") or [] if each["status"] == "False" and each.get("message")
+    ]
+    return ": ".join(filter(None, [phase, status.get("message") or "".join(conditions[:1]) or saw]))
 
 
 def _pod_spec(plugin: dict) -> dict:

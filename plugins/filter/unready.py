@@ -7,13 +7,13 @@ DOCUMENTATION = r"""
 name: unready
 author: kubegang contributors (@kubegang)
 version_added: 1.0.0
-short_description: Say which of the wanted Deployments, DaemonSets, webhooks and CustomResourceDefinitions are missing or not ready
+short_description: Say which wanted Deployments, DaemonSets, webhooks and CustomResourceDefinitions are missing or not ready
 description:
   - Judges objects as C(kubernetes.core.k8s_info) returns them, against what should be there.
   - A Deployment is ready when its controller has seen the current generation and all replicas are updated and
-    available, so that pods of an older generation do not count, and a DaemonSet likewise, with a pod on each node that it
-    is meant for. A CustomResourceDefinition is ready when Established, a
-    webhook configuration when each webhook knows the certificate authority of its server.
+    available, so that pods of an older generation do not count, and a DaemonSet likewise, with a ready pod on each node
+    that it is meant for. A CustomResourceDefinition is ready when Established, a webhook configuration when each webhook
+    knows the certificate authority of its server.
 positional: _input, wanted
 options:
   _input:
