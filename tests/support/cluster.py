@@ -48,9 +48,9 @@ def start() -> LiveCluster:
     return start_lab(os.environ.get("KUBEGANG_LAB_NAME", "main"), os.environ.get("KUBEGANG_LAB_SET", "default"))
 
 
-def start_lab(name: str, *version_sets: str) -> LiveCluster:
+def start_lab(name: str, *version_sets: str, gpu_nodes: int = 4) -> LiveCluster:
     """The lab of that name, with the programs of the first version set, and the images and charts of all."""
-    lab_word("up", "--name", name, "--set", version_sets[0])
+    lab_word("up", "--name", name, "--set", version_sets[0], "--gpu-nodes", str(gpu_nodes))
     for more in version_sets[1:]:
         lab_word("images", "--name", name, "--set", more)
     folder = LABS / name
@@ -91,6 +91,20 @@ def site_vars(cluster: LiveCluster, version_set: str = "") -> dict[str, Any]:
         "lws_version": versions["lws"],
         # A whole CPU, as the chart asks for, is too much where two pods are to be side by side for a moment.
         "lws_helm_values": {"resources": {"requests": {"cpu": "100m"}}},
+        # kwok is what makes the simulated nodes offer GPUs.
+        "nvidia_device_plugin_source": "existing",
+    }
+
+
+def device_plugin_vars(cluster: LiveCluster) -> dict[str, Any]:
+    """What the role nvidia_device_plugin needs to know to install the lab's double, a plugin without GPUs."""
+    return {
+        "nvidia_device_plugin_chart_repo_url": "",
+        "nvidia_device_plugin_chart_ref": str(ROOT / "tests/lab/charts/gpu-plugin-double"),
+        "nvidia_device_plugin_version": cluster.facts["versions"]["gpu-plugin-double"],
+        "nvidia_device_plugin_image_repository": "kubegang.dev/lab/gpu-plugin-double",
+        "nvidia_device_plugin_label_nodes": [cluster.facts["real_node"]],
+        "nvidia_device_plugin_gpus": {cluster.facts["real_node"]: 2},
     }
 
 
@@ -150,7 +164,7 @@ class AuditLog:
     def _sentinel(self, since: int) -> tuple[int, list[bytes]]:
         """The end of the log after a request of our own has come in, and the lines from ``since`` to there."""
         name = f"sentinel-{uuid.uuid4().hex}"
-        self._kubectl.get("queues.scheduling.volcano.sh", name)
+        self._kubectl.get("pod", name)
         deadline = time.monotonic() + 10
         while time.monotonic() < deadline:
             with self._path.open("rb") as file:
