@@ -24,6 +24,12 @@ def deployment(generation=2, spec_replicas=2, **status):
     }
 
 
+def daemon_set(**status):
+    whole = {"observedGeneration": 2, "desiredNumberScheduled": 3, "updatedNumberScheduled": 3, "numberReady": 3}
+    metadata = {"name": "plugin", "namespace": "gpu", "generation": 2}
+    return {"kind": "DaemonSet", "metadata": metadata, "status": {**whole, **status}}
+
+
 def definition(**conditions):
     entries = [{"type": name, "status": status, "message": f"about {name}"} for name, status in conditions.items()]
     return {**WANTED_CRD, "status": {"conditions": entries}}
@@ -55,6 +61,19 @@ def test_deployment_that_still_rolls_out_says_what_it_lacks(live, reason):
     [text] = unready([live], [WANTED_DEPLOYMENT])
     assert text.startswith("Deployment volcano-system/volcano-scheduler: ")
     assert reason in text
+
+
+@pytest.mark.parametrize(
+    ("live", "reasons"),
+    [
+        (daemon_set(), []),
+        (daemon_set(observedGeneration=1), ["generation 2 not yet seen by its controller"]),
+        (daemon_set(updatedNumberScheduled=2), ["2 of 3 pods updated"]),
+        (daemon_set(numberReady=0), ["0 of 3 pods ready"]),
+    ],
+)
+def test_daemon_set_is_ready_with_a_ready_pod_of_the_current_generation_everywhere(live, reasons):
+    assert unready([live], [live]) == [f"DaemonSet gpu/plugin: {reason}" for reason in reasons]
 
 
 def test_established_definition_is_ready():
