@@ -35,6 +35,8 @@ def lab() -> Iterator[LiveCluster]:
     if os.environ.get("KUBEGANG_LAB") == "none":
         pytest.fail("this test needs the kubelet of a lab of its own (unset LAB=none)")
     name = f"{os.environ.get('KUBEGANG_LAB_NAME', 'main')}-gpu"
+    # What a killed run has left has seen a plugin.
+    clusters.lab_word("down", "--name", name)
     yield clusters.start_lab(name, "default", gpu_nodes=0)
     clusters.lab_word("down", "--name", name)
 
@@ -114,7 +116,10 @@ VARIABLES = [
     ({"version": "0.19.2"}, ["nvidia_device_plugin_chart_ref", "holds version", "0.19.2"]),
     ({"helm_values": {"migStrategy": "single"}}, ["helm_values.migStrategy", "nvidia_device_plugin_mig_strategy"]),
     ({"sharing": "time-slicing", "replicas": 1}, ["nvidia_device_plugin_replicas is 1", "2 or more", "time-slicing"]),
-    ({"sharing": "mps", "mig_strategy": "mixed"}, ["nvidia_device_plugin_sharing is mps", "mig_strategy is mixed"]),
+    (
+        {"sharing": "time-slicing", "mig_strategy": "mixed"},
+        ["nvidia_device_plugin_sharing is mps", "mig_strategy is mixed"],
+    ),
     ({"gpus": {NODE: 0}}, [f"nvidia_device_plugin_gpus.{NODE} is 0", "1 or more"]),
     ({"source": "manifest", "gfd": True}, ["nvidia_device_plugin_source is manifest", "nvidia_device_plugin_gfd"]),
 ]
@@ -468,8 +473,7 @@ def test_manifest_is_installed_verified_and_removed(role, kubectl, manifest):
         "source": "manifest",
         "manifest": str(manifest),
         "namespace": "kube-system",
-        "sharing": "mps",
-        "rename_shared": False,
+        "sharing": "time-slicing",
     }
     # The double knows only whole GPUs here: what is looked at is how its pods are made.
     ours |= {"gpus": {NODE: 1}, "label_nodes": [NODE]}
@@ -478,6 +482,6 @@ def test_manifest_is_installed_verified_and_removed(role, kubectl, manifest):
     spec = kubectl.get("-n", "kube-system", "daemonset", "nvidia-device-plugin-daemonset")["spec"]["template"]["spec"]
     assert spec["runtimeClassName"] == "nvidia"
     text = kubectl.get("-n", "kube-system", "configmap", "nvidia-device-plugin-daemonset-config")["data"]["config.yaml"]
-    assert yaml.safe_load(text)["sharing"]["mps"]["resources"] == [{"name": GPU, "replicas": 2}]
+    assert yaml.safe_load(text)["sharing"]["timeSlicing"]["resources"] == [{"name": GPU, "replicas": 2}]
     role(**ours, state="absent").checked()
     assert kubectl.get("-n", "kube-system", "daemonset", "nvidia-device-plugin-daemonset") is None
