@@ -141,6 +141,10 @@ def test_cluster_without_gpus_is_no_success(verify):
     assert [each["id"] for each in verify(gpus={})] == ["runtime-class", "gpu-nodes", "plugin"]
 
 
+def test_feature_discovery_without_what_it_stands_on_is_refused(role):
+    assert "nvidia_device_plugin_nfd to true" in refusal(role(gfd=True))
+
+
 def test_check_mode_on_a_bare_cluster_predicts_and_writes_nothing(role, kubectl):
     run = role(check=True).checked()
     assert {result.task.rpartition(" : ")[2] for result in run.changed} == {
@@ -293,10 +297,42 @@ def test_gpu_operator_is_verified_and_gets_no_second_plugin(role, kubectl, gpu_o
 # The lab's plugin on the real node
 
 
+EXPORTER = """
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: {{ .Release.Name }}
+spec:
+  selector: {matchLabels: {app: exporter}}
+  template:
+    metadata: {labels: {app: exporter}}
+    spec:
+      nodeSelector: {{ .Values.nodeSelector | toJson }}
+      terminationGracePeriodSeconds: 0
+      containers:
+        - {name: exporter, image: "busybox:1.36", command: [sleep, infinity]}
+"""
+
+
 @pytest.fixture(scope="module")
-def installed(role) -> PlaybookRun:
-    """The role's own plugin on the real node, proved by a pod with a GPU."""
-    return role(smoke="each").checked()
+def exporter(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Variables for an exporter whose chart is as small as can be."""
+    chart = tmp_path_factory.mktemp("exporter")
+    (chart / "templates").mkdir()
+    (chart / "Chart.yaml").write_text(yaml.safe_dump({"apiVersion": "v2", "name": "exporter", "version": "1.0.0"}))
+    (chart / "templates/daemonset.yaml").write_text(EXPORTER)
+    return {
+        "dcgm_exporter": True,
+        "dcgm_exporter_chart_repo_url": "",
+        "dcgm_exporter_chart_ref": str(chart),
+        "dcgm_exporter_version": "1.0.0",
+    }
+
+
+@pytest.fixture(scope="module")
+def installed(role, exporter) -> PlaybookRun:
+    """The role's own plugin on the real node, proved by a pod with a GPU, and an exporter."""
+    return role(smoke="each", **exporter).checked()
 
 
 @pytest.fixture
@@ -306,7 +342,7 @@ def plugin(installed, kubectl: Kubectl) -> None:
 
 
 @pytest.mark.usefixtures("plugin")
-def test_installed_plugin_gives_gpus_and_a_second_run_changes_nothing(role, installed, kubectl, audit_log):
+def test_installed_plugin_gives_gpus_and_a_second_run_changes_nothing(role, exporter, installed, kubectl, audit_log):
     assert report(installed)["nodes"][NODE] == {
         "expected": 2,
         "capacity": 2,
@@ -319,7 +355,7 @@ def test_installed_plugin_gives_gpus_and_a_second_run_changes_nothing(role, inst
     assert kubectl.get(*DAEMONSET)["spec"]["template"]["spec"]["runtimeClassName"] == "nvidia"
     assert kubectl.items("pods", "-l", "kubegang.dev/smoke") == []
     before = audit_log.mark()
-    assert role().checked().changed == []
+    assert role(**exporter).checked().changed == []
     for client in ("OpenAPI-Generator", "Helm"):
         # An access review is a question.
         written = {event["objectRef"]["resource"] for event in audit_log.writes(before, user_agent=client)}
@@ -390,6 +426,8 @@ def test_plugin_without_the_nvidia_runtime_is_named_with_its_reason(role, kubect
     assert finding["object"].startswith("pod nvidia-device-plugin/nvidia-device-plugin-")
     assert "exit code 1: NVML could not be loaded" in finding["found"]
     assert "RuntimeClass" in finding["remedy"]
+    # No exporter was asked for either.
+    assert kubectl.get(*DAEMONSET[:-1], "nvidia-device-plugin-dcgm-exporter") is None
     role().checked()
 
 
