@@ -117,7 +117,7 @@ VARIABLES = [
     ({"helm_values": {"migStrategy": "single"}}, ["helm_values.migStrategy", "nvidia_device_plugin_mig_strategy"]),
     ({"sharing": "time-slicing", "replicas": 1}, ["nvidia_device_plugin_replicas is 1", "2 or more", "time-slicing"]),
     (
-        {"sharing": "time-slicing", "mig_strategy": "mixed"},
+        {"sharing": "mps", "mig_strategy": "mixed"},
         ["nvidia_device_plugin_sharing is mps", "mig_strategy is mixed"],
     ),
     ({"gpus": {NODE: 0}}, [f"nvidia_device_plugin_gpus.{NODE} is 0", "1 or more"]),
