@@ -337,7 +337,7 @@ def installed(role, exporter) -> PlaybookRun:
 
 @pytest.fixture
 def plugin(installed, kubectl: Kubectl) -> None:
-    """The plugin as it is when all is well, whatever the test before has done."""
+    """The installed plugin once it has got over the test before."""
     wait_until("all GPUs", lambda: gpus(kubectl) == ("2", "2"))
 
 
@@ -419,31 +419,6 @@ def test_taint_that_keeps_the_plugin_away_is_found_with_what_it_costs(verify, ku
 
 
 @pytest.mark.usefixtures("plugin")
-def test_plugin_without_the_nvidia_runtime_is_named_with_its_reason(role, kubectl):
-    run = role(runtime_class="", wait_timeout=15)
-    assert run.returncode != 0
-    [finding] = [each for each in report(run)["findings"] if each["id"] == "plugin-pod"]
-    assert finding["object"].startswith("pod nvidia-device-plugin/nvidia-device-plugin-")
-    assert "exit code 1: NVML could not be loaded" in finding["found"]
-    assert "RuntimeClass" in finding["remedy"]
-    # No exporter was asked for either.
-    assert kubectl.get(*DAEMONSET[:-1], "nvidia-device-plugin-dcgm-exporter") is None
-    role().checked()
-
-
-@pytest.mark.usefixtures("plugin")
-def test_runtime_class_whose_handler_no_node_has_is_named(role, kubectl):
-    run = role(runtime_class="absent", runtime_handler="absent", wait_timeout=15)
-    assert run.returncode != 0
-    [finding] = [each for each in report(run)["findings"] if each["id"] == "plugin-pod"]
-    assert 'no runtime for "absent" is configured' in finding["found"]
-    assert "container runtime on the node has its handler" in finding["remedy"]
-    role().checked()
-    assert "handler nvidia, which cannot be changed" in refusal(role(runtime_handler="other"))
-    kubectl("delete", "runtimeclass", "absent")
-
-
-@pytest.mark.usefixtures("plugin")
 def test_bad_nodes_of_many_are_named_and_only_they(verify, kubectl, simulate):
     bare = {
         "apiVersion": "v1",
@@ -458,24 +433,49 @@ def test_bad_nodes_of_many_are_named_and_only_they(verify, kubectl, simulate):
     ]
 
 
-@pytest.mark.usefixtures("plugin")
+# Each of these configures the plugin anew, so that nothing has to be restored between them.
+
+
+@pytest.mark.usefixtures("installed")
+def test_plugin_without_the_nvidia_runtime_is_named_with_its_reason(role, kubectl):
+    run = role(runtime_class="", wait_timeout=15)
+    assert run.returncode != 0
+    [finding] = [each for each in report(run)["findings"] if each["id"] == "plugin-pod"]
+    assert finding["object"].startswith("pod nvidia-device-plugin/nvidia-device-plugin-")
+    assert "exit code 1: NVML could not be loaded" in finding["found"]
+    assert "RuntimeClass" in finding["remedy"]
+    # No exporter was asked for either.
+    assert kubectl.get(*DAEMONSET[:-1], "nvidia-device-plugin-dcgm-exporter") is None
+
+
+@pytest.mark.usefixtures("installed")
+def test_runtime_class_whose_handler_no_node_has_is_named(role, kubectl):
+    run = role(runtime_class="absent", runtime_handler="absent", wait_timeout=15)
+    assert run.returncode != 0
+    [finding] = [each for each in report(run)["findings"] if each["id"] == "plugin-pod"]
+    assert 'no runtime for "absent" is configured' in finding["found"]
+    assert "container runtime on the node has its handler" in finding["remedy"]
+    assert "handler nvidia, which cannot be changed" in refusal(role(runtime_handler="other"))
+    kubectl("delete", "runtimeclass", "absent")
+
+
+@pytest.mark.usefixtures("installed")
 def test_shared_gpus_are_advertised_under_their_own_name(role, kubectl):
     run = role(sharing="time-slicing", replicas=4, rename_shared=True, smoke="sample").checked()
-    assert report(run)["gpu_resources"] == {GPU: 0, f"{GPU}.shared": 8}
+    assert report(run)["gpu_resources"][f"{GPU}.shared"] == 8
     assert gpus(kubectl, f"{GPU}.shared") == ("8", "8")
     # The variables say whole GPUs again, the cluster does not yet.
     found = {each["id"] for each in report(role(tasks_from="verify"))["findings"]}
     assert found == {"gpu-resource", "gpu-count"}
-    role().checked()
 
 
-@pytest.mark.usefixtures("plugin")
+@pytest.mark.usefixtures("installed")
 def test_removal_takes_what_the_role_made_and_nothing_else(role, kubectl, simulate):
     simulate(simulated_node("gpu-a", 8))
     removed = role(state="absent", remove_namespace=True).checked()
     assert removed.changed
-    assert kubectl.get("namespace", "nvidia-device-plugin") is None
     assert kubectl.get("runtimeclass", "nvidia") is None
+    assert kubectl.get("namespace", "nvidia-device-plugin") is None
     assert PRESENT not in kubectl.get("node", NODE)["metadata"]["labels"]
     assert kubectl.get("node", "gpu-a")["metadata"]["labels"][PRESENT] == "true"
     assert role(state="absent", remove_namespace=True).checked().changed == []
