@@ -513,6 +513,7 @@ def test_manifest_is_installed_verified_and_removed(role, kubectl, manifest):
         "namespace": "kube-system",
         "sharing": "time-slicing",
     }
+    role(state="absent").checked()
     # The double knows only whole GPUs here: what is looked at is how its pods are made.
     ours |= {"gpus": {NODE: 1}, "label_nodes": [NODE]}
     role(**ours).checked()
