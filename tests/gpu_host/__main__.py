@@ -24,7 +24,7 @@ def main() -> int:
         if arguments.word == "up":
             machine.up(arguments.host)
         elif arguments.word == "down":
-            machine.down()
+            machine.down(arguments.hosts)
         else:
             print("\n".join(f"{key}={value}" for key, value in podman.environment().items()))
     except LabError as error:
@@ -38,7 +38,8 @@ def _parser() -> argparse.ArgumentParser:
     words = parser.add_subparsers(dest="word", required=True, metavar="WORD")
     up = words.add_parser("up", help="start a host anew, as it comes from its installer")
     up.add_argument("host", choices=sorted(RELEASES))
-    words.add_parser("down", help="stop all of them and leave nothing behind but the cache")
+    down = words.add_parser("down", help="stop these hosts, or all; the last one leaves nothing behind but the cache")
+    down.add_argument("hosts", nargs="*", choices=sorted(RELEASES), metavar="host")
     words.add_parser("env", help="print KEY=VALUE lines for a shell: with them, podman sees the hosts")
     return parser
 

@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from tests.lab.errors import LabError
 from tests.lab.host import require_root, require_tools
+from tests.lab.lock import exclusively
 from tests.lab.progress import say
 
 from .image import image
@@ -36,27 +39,38 @@ def up(host: str) -> None:
     require_tools(_TOOLS)
     release = RELEASES[host]
     wares = shelf(release)
-    podman(
-        *("run", "--detach", "--replace", f"--name={_name(host)}", f"--hostname={host}"),
-        *("--privileged", "--systemd=always", "--network=host", *_LIMITS),
-        # A disk of its own for containerd, because an overlay does not lie on another one; and what sysfs would say.
-        *("--tmpfs=/var/lib/containerd", "--tmpfs=/sys/module:notmpcopyup"),
-        f"--volume={wares / 'pci'}:/sys/bus/pci/devices:ro",
-        f"--volume={wares}:/srv/gpu-host:ro",
-        f"--volume={_downloads(host)}:/var/cache/apt/archives",
-        image(release),
-        what=f"start {host}",
-    )
+    origin = image(release)
+    with _alone():
+        podman(
+            *("run", "--detach", "--replace", f"--name={_name(host)}", f"--hostname={host}"),
+            *("--privileged", "--systemd=always", "--network=host", *_LIMITS),
+            # A disk of its own for containerd, because an overlay does not lie on another one; and what sysfs would say.
+            *("--tmpfs=/var/lib/containerd", "--tmpfs=/sys/module:notmpcopyup"),
+            f"--volume={wares / 'pci'}:/sys/bus/pci/devices:ro",
+            f"--volume={wares}:/srv/gpu-host:ro",
+            f"--volume={_downloads(host)}:/var/cache/apt/archives",
+            origin,
+            what=f"start {host}",
+        )
     _await_systemd(host)
     _exec(host, "dpkg", "--install", "/srv/gpu-host/gpu-double.deb")
     say(f"{_name(host)} is up")
 
 
-def down() -> None:
+def down(hosts: Sequence[str]) -> None:
+    """Stop these hosts, or all when none is named."""
     require_root()
-    for name in containers():
-        podman("rm", "--force", "--time=0", "--volumes", name)
-    close()
+    with _alone():
+        for name in containers():
+            if not hosts or name in map(_name, hosts):
+                podman("rm", "--force", "--time=0", "--volumes", name)
+        if not containers():
+            close()
+
+
+def _alone() -> AbstractContextManager[None]:
+    """While podman's storage is taken down, nobody starts a host on it."""
+    return exclusively(folder() / "lock", "starting or stopping GPU hosts")
 
 
 def _name(host: str) -> str:
@@ -81,7 +95,7 @@ def _exec(host: str, *command: str) -> None:
 
 
 def _downloads(host: str) -> Path:
-    """Packages that apt has fetched, for the next host of the same kind."""
-    downloads = folder() / f"apt-{RELEASES[host].suite}"
+    """Packages that apt has fetched, for the next host of this name: apt locks the folder."""
+    downloads = folder() / f"apt-{host}"
     downloads.mkdir(parents=True, exist_ok=True)
     return downloads

@@ -16,10 +16,13 @@ class Release:
     driver: str
 
 
-# Host → what it is made of.
+_BOOKWORM = Release("bookworm", "535.309.01")
+# Host → what it is made of. Scenarios that run side by side have hosts of their own.
 RELEASES = {
-    "debian12": Release("bookworm", "535.309.01"),
+    "debian12": _BOOKWORM,
     "debian13": Release("trixie", "550.163.01"),
-    # A host for another way to run containers.
-    "rke2": Release("bookworm", "535.309.01"),
+    # For another way to run containers.
+    "rke2": _BOOKWORM,
+    # For the package managers of other distributions.
+    "rpm": _BOOKWORM,
 }

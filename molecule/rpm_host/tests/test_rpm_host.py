@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-testinfra_hosts = ["podman://kubegang-debian12"]
+testinfra_hosts = ["podman://kubegang-rpm"]
 
 
 @pytest.fixture(scope="module")
