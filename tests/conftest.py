@@ -67,7 +67,7 @@ def namespace(request: pytest.FixtureRequest, kubectl: Kubectl) -> Iterator[str]
     name = f"{words[:40].strip('-')}-{uuid.uuid4().hex[:6]}"
     kubectl("create", "namespace", name)
     yield name
-    kubectl("delete", "namespace", name, "--wait=false")
+    kubectl("delete", "namespace", name, "--ignore-not-found", "--wait=false")
 
 
 @pytest.fixture
