@@ -37,6 +37,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PYTEST := $(PYTHON) -m pytest
 # Those of the lab's own tests that start labs.
 LAB_TESTS := tests/lab/test_cluster.py tests/lab/test_lifecycle.py
+# Integration tests that start labs of their own, and so can run beside the others.
+OWN_LAB_TESTS := $(patsubst %,tests/integration/test_%.py,device_plugin_role lws_release volcano_release)
 
 help: ## print this menu
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -74,7 +76,10 @@ contract: setup artefact $(if $(OLDEST),$(OLDEST_VENV)/.ready) ## the connection
 	$(call on_oldest,contract)
 
 integration: setup artefact ## modules, roles and README against the lab, judged by kubectl
-	$(PYTEST) tests/integration $(call junit,integration)
+	$(PYTEST) tests/integration $(OWN_LAB_TESTS:%=--ignore=%) $(call junit,integration)
+
+own-labs: setup artefact ## integration tests on labs of their own: upgrades, and a kubelet that meets a device plugin
+	$(PYTEST) $(OWN_LAB_TESTS) $(call junit,own-labs)
 
 bench: setup artefact ## a 1,000-pod gang: gang_assert against kubernetes.core.k8s_info (lab)
 	$(PYTEST) tests/bench -s $(call junit,bench)
@@ -114,7 +119,7 @@ sanity: setup artefact ## ansible-test sanity on the artefact, without ignores
 clean: ## forget everything under build/ (not the lab's cache)
 	rm -rf $(BUILD)
 
-.PHONY: help demo test lab lab-down lint unit lab-test contract integration bench molecule setup artefact \
+.PHONY: help demo test lab lab-down lint unit lab-test contract integration own-labs bench molecule setup artefact \
 	yamllint ansible-lint ruff mypy changelog-lint sanity clean
 
 ifdef OLDEST
