@@ -35,6 +35,15 @@ options:
     description: Whether the NVIDIA Fabric Manager should run.
     type: bool
     default: false
+  held:
+    description: Names of packages that should keep their version through upgrades.
+    type: list
+    elements: str
+    default: []
+  pinned:
+    description: Whether apt should prefer O(version), by the file of preferences that the role writes.
+    type: bool
+    default: false
   modprobe:
     description: What an attempt to load the module returned, if there was one.
     type: dict
@@ -91,6 +100,8 @@ def nvidia_driver_findings(
     gpus: int = 0,
     persistenced: bool = True,
     fabric_manager: bool = False,
+    held: list[str] | None = None,
+    pinned: bool = False,
     modprobe: dict | None = None,
 ) -> list[Finding]:
     """Everything that differs from a healthy host."""
@@ -99,6 +110,7 @@ def nvidia_driver_findings(
         *_hardware(look, count),
         *_reboot(look, modprobe),
         *_module(look, version),
+        *_hold(look, held or [], version if pinned else ""),
         *_nvidia_smi(look, count),
         *_device_nodes(look, count),
         *(_persistenced(look) if persistenced and not look["operator"] else []),
@@ -155,6 +167,16 @@ def _module(look: dict, version: str) -> Iterator[Finding]:
         yield _finding(
             "driver-version", f"driver {version}", actual, "change nvidia_driver_version, or let the role install it"
         )
+
+
+def _hold(look: dict, names: list[str], pin: str) -> Iterator[Finding]:
+    remedy = "run the role nvidia_driver, or set nvidia_driver_hold: false"
+    loose = sorted(set(names) - host.held_packages(look))
+    if loose:
+        yield _finding("hold", "packages held against upgrades", f"not held: {', '.join(loose)}", remedy)
+    preferred = look["holds"]["pin"].partition("Pin: version ")[2].partition("\n")[0]
+    if pin and not preferred.startswith(pin):
+        yield _finding("pin", f"apt prefers version {pin}", preferred or "none preferred", remedy)
 
 
 def _nvidia_smi(look: dict, count: int) -> Iterator[Finding]:

@@ -144,6 +144,13 @@ def owner(look: dict[str, Any]) -> str:
     return "runfile" if look["programs"]["nvidia-uninstall"] else "host"
 
 
+def held_packages(look: dict[str, Any]) -> set[str]:
+    """Names of packages that keep their version: apt's holds, dnf's locks (name-epoch:version-release.*), and zypp's."""
+    holds = look["holds"]
+    locked = re.findall(r"^([^#!\s]+)-\d+:[^-\s]+-[^-\s]+$", holds["dnf"], flags=re.MULTILINE)
+    return {*holds["apt"].split(), *locked, *re.findall(r"^solvable_name: (\S+)$", holds["zypp"], flags=re.MULTILINE)}
+
+
 def fabric_states(look: dict[str, Any]) -> list[str]:
     """The state that nvidia-smi -q gives for each GPU's place in the NVLink fabric: Completed, In Progress, N/A …"""
     full = look["nvidia_smi"].get("full", {"stdout": ""})["stdout"]

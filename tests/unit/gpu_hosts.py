@@ -66,6 +66,7 @@ HEALTHY = {
     "fabric_manager": "",
     "kernel_events": {"readable": True, "lines": [], "total": 0},
     "programs": {"update-initramfs": "/usr/sbin/update-initramfs", "dracut": "", "nv-fabricmanager": "", "nvidia-uninstall": ""},
+    "holds": {"apt": "", "pin": "", "dnf": "", "zypp": ""},
     "operator": False,
     "dgx": "",
     "managed": False,

@@ -24,6 +24,32 @@ from tests.unit.gpu_hosts import (
     unit,
 )
 
+# What each package manager keeps, as it writes it itself.
+NAMES = ["nvidia-driver-cuda", "kmod-nvidia-open-dkms"]
+HELD = {
+    "apt": {"apt": "kmod-nvidia-open-dkms\nnvidia-driver-cuda\n"},
+    "dnf": {
+        "dnf": """\
+# BEGIN kubegang.core.nvidia_driver
+kmod-nvidia-open-dkms-3:570.86.15-1.el9.*
+nvidia-driver-cuda-3:570.86.15-1.el9.*
+# END kubegang.core.nvidia_driver"""
+    },
+    "zypp": {
+        "zypp": """\
+
+type: package
+match_type: glob
+case_sensitive: on
+solvable_name: kmod-nvidia-open-dkms
+
+type: package
+match_type: glob
+case_sensitive: on
+solvable_name: nvidia-driver-cuda"""
+    },
+}
+PIN = f"Package: nvidia-* libcuda1\nPin: version {DRIVER}*\nPin-Priority: 1001"
 FABRIC_READY = """\
 GPU 00000000:17:00.0
     Product Name                          : NVIDIA H200
@@ -47,6 +73,10 @@ SWITCHED = {
     "nvidia_smi": switched(FABRIC_READY),
     "units": {"nvidia-persistenced": unit(), "nvidia-fabricmanager": unit()},
 }
+
+
+def holds(**text):
+    return {"apt": "", "pin": "", "dnf": "", "zypp": "", **text}
 
 
 def found(host, **options):
@@ -147,6 +177,37 @@ TRUE = {
     ),
     "no kernel log": ("kernel-log", {"kernel_events": {"readable": False, "lines": [], "total": 0}}, {}, "cannot read"),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("manager", HELD)
+def test_held_packages_are_known_by_what_each_manager_writes(manager):
+    assert found(look(holds=holds(**HELD[manager])), held=NAMES) == {}
+
+
+@pytest.mark.parametrize("manager", HELD)
+def test_package_that_is_not_held_any_more_is_named(manager):
+    without = {name: text.replace("nvidia-driver-cuda", "nvidia-driver") for name, text in HELD[manager].items()}
+    assert found(look(holds=holds(**without)), held=NAMES)["hold"]["found"] == "not held: nvidia-driver-cuda"
+
+
+@pytest.mark.parametrize(
+    "line", ["!nvidia-driver-cuda-3:570.86.15-1.el9.*", "# nvidia-driver-cuda-3:570.86.15-1.el9.*"]
+)
+def test_excluded_version_and_comment_are_no_lock_of_dnf(line):
+    assert "hold" in found(look(holds=holds(dnf=line)), held=["nvidia-driver-cuda"])
+
+
+@pytest.mark.parametrize("version", ["535", DRIVER])
+def test_pinned_version_is_no_finding(version):
+    assert found(look(holds=holds(pin=PIN)), version=version, pinned=True) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "preferred"),
+    [("", "none preferred"), (PIN.replace(DRIVER, "535.183.01"), "535.183.01*")],
+)
+def test_pin_that_is_gone_or_of_another_version_is_found(text, preferred):
+    assert found(look(holds=holds(pin=text)), version=DRIVER, pinned=True)["pin"]["found"] == preferred
 
 
 @pytest.mark.parametrize(("check", "differences", "options", "says"), TRUE.values(), ids=TRUE)

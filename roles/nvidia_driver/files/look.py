@@ -131,6 +131,16 @@ def kernel_events():
     return {"readable": journal["rc"] == 0, "lines": lines[:EVENTS], "total": len(lines)}
 
 
+def holds():
+    """What keeps packages from upgrades, in the words of each package manager that is here."""
+    return {
+        "apt": run("apt-mark", "showhold")["stdout"],
+        "pin": text("/etc/apt/preferences.d/kubegang-nvidia-driver"),
+        "dnf": text("/etc/dnf/plugins/versionlock.list"),
+        "zypp": text("/etc/zypp/locks"),
+    }
+
+
 def containers():
     release = os.uname().release.lower()
     wsl = "microsoft" in release or os.path.exists("/dev/dxg")
@@ -167,6 +177,7 @@ def look():
         else "",
         "kernel_events": kernel_events(),
         "programs": {name: shutil.which(name) or "" for name in programs},
+        "holds": holds(),
         "operator": os.path.isdir(OPERATOR_ROOT + "/usr"),
         "dgx": text("/etc/dgx-release"),
         "managed": os.path.exists("/etc/modprobe.d/kubegang-nvidia-driver.conf"),
