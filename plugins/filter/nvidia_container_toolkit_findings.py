@@ -45,14 +45,14 @@ from collections.abc import Iterator
 BINARY = "/usr/bin/nvidia-container-runtime"
 # Docker looks for the program in its path.
 DOCKER_BINARY = "nvidia-container-runtime"
-_UNIT = "nvidia-cdi-refresh.service"
+_UNIT = "nvidia-cdi-refresh"
 _KEY = re.compile(r"\"([^\"]*)\"|'([^']*)'|([^.\s]+)")
 
 
 def nvidia_container_toolkit_findings(look: dict, wanted: dict) -> list[dict]:
     """Everything on the host that is not as wanted."""
     checks = [_packages, _service, _restart, *([_cdi_unit, _cdi_specification] if wanted["cdi"] else [])]
-    checks.append(_docker if wanted["runtime"] == "docker" else _runtime)
+    checks += [_docker] if wanted["runtime"] == "docker" else [_runtime, _drop_in]
     return [finding for check in checks for finding in check(look, wanted)]
 
 
@@ -70,11 +70,17 @@ def _packages(look: dict, wanted: dict) -> Iterator[dict]:
 
 
 def _service(look: dict, wanted: dict) -> Iterator[dict]:
-    state = look["services"].get(f"{wanted['service']}.service", {}).get("state", "absent")
-    if state != "running":
+    state = _state(look, wanted["service"], "ActiveState")
+    if state != "active":
         yield _finding(
-            "runtime-service", f"{wanted['service']} running", state, f"see journalctl -u {wanted['service']}"
+            "runtime-service", f"{wanted['service']} active", state, f"see journalctl -u {wanted['service']}"
         )
+
+
+def _state(look: dict, unit: str, name: str) -> str:
+    """A property of a unit, out of what systemctl show says of it."""
+    properties = dict(line.split("=", 1) for line in look["services"].get(unit, "").splitlines() if "=" in line)
+    return properties.get(name, "") if properties.get("LoadState") == "loaded" else "absent"
 
 
 def _restart(look: dict, wanted: dict) -> Iterator[dict]:
@@ -123,6 +129,14 @@ def _runtime(look: dict, wanted: dict) -> Iterator[dict]:
             default or "none",
             "run the role nvidia_container_toolkit",
         )
+
+
+def _drop_in(look: dict, wanted: dict) -> Iterator[dict]:
+    """containerd before 2.1 takes the plugin's table from the drop-in file as a whole, a copy of the user's own in it."""
+    if look["shadowing"]:
+        expected = f"a drop-in file that holds what {wanted['config_file']} has"
+        found = f"another {wanted['drop_in']} than the toolkit would write now"
+        yield _finding("runtime-drop-in", expected, found, "run the role nvidia_container_toolkit")
 
 
 def _missing(look: dict, wanted: dict) -> dict:
@@ -199,9 +213,9 @@ def _docker(look: dict, wanted: dict) -> Iterator[dict]:
 
 
 def _cdi_unit(look: dict, _wanted: dict) -> Iterator[dict]:
-    status = look["services"].get(_UNIT, {}).get("status", "absent")
-    if status != "enabled":
-        yield _finding("cdi-unit", f"{_UNIT} enabled", status, "run the role nvidia_container_toolkit")
+    state = _state(look, _UNIT, "UnitFileState")
+    if state != "enabled":
+        yield _finding("cdi-unit", f"{_UNIT}.service enabled", state, "run the role nvidia_container_toolkit")
 
 
 def _cdi_specification(look: dict, wanted: dict) -> Iterator[dict]:

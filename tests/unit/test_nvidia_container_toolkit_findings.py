@@ -78,11 +78,12 @@ def found(host, configuration=None, **differing):
     look = {
         "packages": {name: [{"version": "1.20.2-1"}] for name in PACKAGES},
         "services": {
-            f"{runtime['service']}.service": {"state": "running", "status": "enabled"},
-            "nvidia-cdi-refresh.service": {"state": "stopped", "status": "enabled"},
+            runtime["service"]: "LoadState=loaded\nActiveState=active\nUnitFileState=enabled",
+            "nvidia-cdi-refresh": "LoadState=loaded\nActiveState=inactive\nUnitFileState=enabled",
         },
         "configuration": healthy if configuration is None else configuration,
         "drop_in": True,
+        "shadowing": False,
         "unread": [],
         "driver_loaded": True,
         "nodes": ["/dev/nvidia0"],
@@ -143,6 +144,28 @@ def test_another_default_runtime_is_found_only_where_it_is_not_wanted(host, defa
 def test_a_file_that_does_not_mention_runc_says_nothing_of_its_cgroups():
     without = RKE2.replace("runtimes.runc.options", "runtimes.other.options")
     assert found("rke2", without) == {}
+
+
+@pytest.mark.parametrize(
+    ("state", "says"),
+    [
+        (
+            "LoadState=loaded\nActiveState=failed\nUnitFileState=enabled",
+            {"runtime-service": "failed", "cdi-unit": "absent"},
+        ),
+        (
+            "LoadState=not-found\nActiveState=inactive\nUnitFileState=",
+            {"runtime-service": "absent", "cdi-unit": "absent"},
+        ),
+    ],
+)
+def test_service_that_does_not_run_or_is_not_there_is_found(state, says):
+    assert found("containerd", services={"containerd": state}) == says
+
+
+@pytest.mark.parametrize(("host", "ids"), [("containerd", ["runtime-drop-in"]), ("docker", [])])
+def test_drop_in_that_shadows_the_user_s_file_is_found_where_there_is_one(host, ids):
+    assert list(found(host, shadowing=True)) == ids
 
 
 def test_docker_s_default_runtime_is_seen():
