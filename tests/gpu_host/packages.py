@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tests.lab.shell import run
 
+from .containerd import containerd
 from .deb import Package, Signer, write_repository
 from .place import once
 from .releases import Release
@@ -25,15 +26,17 @@ _REVISION = "99+double"
 
 
 def shelf(release: Release) -> Path:
-    """A folder with two signed repositories, `toolkit` and `driver`, their key, the hardware's package and its PCI devices."""
+    """A folder with two signed repositories, `toolkit` and `driver`, their key, the hardware's package and its PCI devices; and
+    with containerd's programs for a host that has upstream's."""
     sources = {file.name: file.read_text() for file in sorted(_DOUBLE.iterdir())}
     code = [Path(__file__).read_text(), (Path(__file__).with_name("deb.py")).read_text()]
     made = toolkit()
-    recipe = [sources, code, _KERNEL, release, made]
-    return once(f"shelf-{release.suite}", recipe, lambda folder: _fill(folder, release, made))
+    runtime = containerd() if release.containerd else None
+    recipe = [sources, code, _KERNEL, release, made, runtime]
+    return once(f"shelf-{release.suite}", recipe, lambda folder: _fill(folder, release, made, runtime))
 
 
-def _fill(folder: Path, release: Release, made: Path) -> None:
+def _fill(folder: Path, release: Release, made: Path, runtime: Path | None) -> None:
     signer = Signer(folder / "gnupg")
     try:
         (folder / "key.asc").write_text(signer.public)
@@ -44,6 +47,8 @@ def _fill(folder: Path, release: Release, made: Path) -> None:
         shutil.rmtree(folder / "gnupg")
     _hardware(folder, release, made).build(folder).rename(folder / "gpu-double.deb")
     shutil.copytree(_DOUBLE.parent / "double_pci", folder / "pci")
+    if runtime:
+        shutil.copytree(runtime, folder / "containerd")
 
 
 def _toolkit(made: Path) -> list[Package]:

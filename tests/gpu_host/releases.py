@@ -14,13 +14,15 @@ class Release:
 
     suite: str
     driver: str
+    # Whether it gets upstream's containerd instead of Debian's.
+    containerd: bool = False
 
 
 _BOOKWORM = Release("bookworm", "535.309.01")
 # Host → what it is made of. Scenarios that run side by side have hosts of their own.
 RELEASES = {
     "debian12": _BOOKWORM,
-    "debian13": Release("trixie", "550.163.01"),
+    "debian13": Release("trixie", "550.163.01", containerd=True),
     # For another way to run containers.
     "rke2": _BOOKWORM,
     # For the package managers of other distributions.

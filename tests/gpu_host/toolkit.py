@@ -5,16 +5,12 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-import time
 from pathlib import Path
 
-from tests.lab.build import cache_folder
-from tests.lab.progress import say
-from tests.lab.toolchain import Go
 from tests.lab.versions import go_version
 
+from .modules import Module
 from .place import once
 
 VERSION = "1.20.2"
@@ -30,17 +26,10 @@ def toolkit() -> Path:
 
 
 def _build(folder: Path) -> None:
-    say(f"building the Container Toolkit {VERSION} …")
-    started = time.monotonic()
-    go = Go(cache_folder(), cgo=True)
-    what = f"build the Container Toolkit {VERSION}"
-    source = Path(json.loads(go("mod", "download", "-json", f"{_MODULE}@v{VERSION}", what=what))["Dir"])
-    for program in PROGRAMS:
-        go("build", *_FLAGS, "-o", folder / program, f"{_MODULE}/cmd/{program}", cwd=source, what=what)
-    nvml = Path(go("list", "-m", "-f", "{{.Dir}}", "github.com/NVIDIA/go-nvml", cwd=source, what=what).strip())
-    shutil.copyfile(nvml / "pkg/nvml/nvml.h", folder / "nvml.h")
+    module = Module(_MODULE, VERSION, cgo=True)
+    module.build(folder, PROGRAMS, _FLAGS)
+    shutil.copyfile(module.dependency("github.com/NVIDIA/go-nvml") / "pkg/nvml/nvml.h", folder / "nvml.h")
     for part in ("systemd", "udev"):
         (folder / part).mkdir()
-        for file in (source / "deployments" / part).iterdir():
+        for file in (module.source / "deployments" / part).iterdir():
             shutil.copyfile(file, folder / part / file.name)
-    say(f"built the Container Toolkit {VERSION} in {time.monotonic() - started:.0f} s")

@@ -15,6 +15,9 @@ import pytest
 testinfra_hosts = ["podman://kubegang-debian12", "podman://kubegang-debian13"]
 
 DRIVERS = {"debian12": "535.309.01", "debian13": "550.163.01"}
+# containerd of Debian and of upstream, and what each calls its plugin for Kubernetes.
+CRI = {"debian12": "io.containerd.grpc.v1.cri", "debian13": "io.containerd.cri.v1.runtime"}
+DROP_IN = "/etc/containerd/conf.d/99-nvidia.toml"
 TOOLKIT = [
     "nvidia-container-toolkit",
     "nvidia-container-toolkit-base",
@@ -36,9 +39,13 @@ STANDS_FOR_THEM = {"kubegang.core.nvidia_driver : Say what would be installed"}
 
 
 @pytest.fixture(scope="module")
-def runs(host):
+def name(host):
+    return host.check_output("hostname")
+
+
+@pytest.fixture(scope="module")
+def runs(name):
     """The names of the tasks that changed something on the host, for each run of the playbook: check, converge, idempotence."""
-    name = host.check_output("hostname")
     runs = []
     for line in Path(os.environ["MOLECULE_EPHEMERAL_DIRECTORY"], "results.jsonl").read_text().splitlines():
         result = json.loads(line)
@@ -53,7 +60,13 @@ def runs(host):
 
 @pytest.fixture(scope="module")
 def configuration(host):
-    return tomllib.loads(host.check_output("containerd config dump"))["plugins"]["io.containerd.grpc.v1.cri"]
+    """As containerd has it in force."""
+    return tomllib.loads(host.check_output("containerd config dump"))
+
+
+@pytest.fixture(scope="module")
+def cri(configuration, name):
+    return configuration["plugins"][CRI[name]]
 
 
 @pytest.fixture(scope="module")
@@ -85,8 +98,8 @@ def test_a_second_run_changed_nothing(runs):
 @pytest.mark.parametrize(
     "package", ["nvidia-kernel-dkms", "nvidia-smi", "libnvidia-ml1", "libcuda1", "firmware-nvidia-gsp"]
 )
-def test_driver_is_of_one_version_and_held(host, package):
-    assert host.package(package).version.startswith(DRIVERS[host.check_output("hostname")])
+def test_driver_is_of_one_version_and_held(host, name, package):
+    assert host.package(package).version.startswith(DRIVERS[name])
     assert package in host.check_output("apt-mark showhold").split()
 
 
@@ -110,34 +123,67 @@ def test_nouveau_is_forbidden(host):
     assert "blacklist nouveau" in host.check_output("modprobe --showconfig").splitlines()
 
 
-def test_the_file_of_containerd_lost_no_line(host):
-    before = host.check_output("dpkg-query --showformat='${Conffiles}' --show containerd")
-    assert "/etc/containerd/config.toml" in before
+def test_nouveau_is_forbidden_before_the_disk_is_read_too(host, name):
+    images = host.check_output("ls /boot").split()
+    # Debian 13 has no initramfs here.
+    assert any(image.startswith("initrd") for image in images) is (name == "debian12")
+    for image in images:
+        if image.startswith("initrd"):
+            listed = host.check_output(f"lsinitramfs /boot/{image}").splitlines()
+            assert "etc/modprobe.d/kubegang-nvidia-driver.conf" in listed
+
+
+def test_the_file_of_debian_s_containerd_lost_no_line(host, name):
     lines = host.file("/etc/containerd/config.toml").content_string.splitlines()
-    assert lines[0] == "version = 2"
-    assert [line.strip() for line in lines if "bin_dir" in line or "conf_dir" in line or "/opt" in line] == [
-        'bin_dir = "/usr/lib/cni"',
-        'conf_dir = "/etc/cni/net.d"',
-        'path = "/var/lib/containerd/opt"',
-    ]
+    kept = {
+        "debian12": [
+            "version = 2",
+            'bin_dir = "/usr/lib/cni"',
+            'conf_dir = "/etc/cni/net.d"',
+            'path = "/var/lib/containerd/opt"',
+        ],
+        "debian13": ["# Ours, and it stays ours.", "version = 3", "imports = ['/etc/containerd/conf.d/*.toml']"],
+    }
+    assert [line.strip() for line in lines if line.strip() in kept[name]] == kept[name]
+    assert lines[0] == kept[name][0]
 
 
-def test_containerd_knows_the_nvidia_runtime_with_the_cgroups_of_runc(configuration):
-    runtimes = configuration["containerd"]["runtimes"]
+@pytest.mark.parametrize("file", ["/etc/containerd/config.toml", DROP_IN])
+def test_each_file_of_containerd_is_of_the_version_that_the_user_s_file_had(host, name, file):
+    version = tomllib.loads(host.file(file).content_string)["version"]
+    assert version == {"debian12": 2, "debian13": 3}[name]
+
+
+def test_drop_in_names_the_plugin_as_its_version_does(host, name):
+    plugins = tomllib.loads(host.file(DROP_IN).content_string)["plugins"]
+    assert plugins[CRI[name]]["containerd"]["runtimes"]["nvidia"]["runtime_type"] == "io.containerd.runc.v2"
+
+
+def test_containerd_knows_the_nvidia_runtime_with_the_cgroups_of_runc(cri):
+    runtimes = cri["containerd"]["runtimes"]
     assert runtimes["nvidia"]["runtime_type"] == "io.containerd.runc.v2"
     assert runtimes["nvidia"]["options"]["BinaryName"] == NVIDIA
     assert runtimes["nvidia"]["options"]["SystemdCgroup"] is runtimes["runc"]["options"]["SystemdCgroup"] is True
 
 
-def test_runc_stays_the_default(configuration):
-    assert configuration["containerd"]["default_runtime_name"] == "runc"
+def test_containerd_prints_its_configuration_in_a_version_of_its_own(configuration, name):
+    assert configuration["version"] == {"debian12": 2, "debian13": 4}[name]
+
+
+def test_runc_stays_the_default(cri):
+    assert cri["containerd"]["default_runtime_name"] == "runc"
 
 
 def test_containerd_was_started_after_its_configuration_was_written(host):
     started = host.check_output(
         'date --date="$(systemctl show --property=ActiveEnterTimestamp --value containerd)" +%s'
     )
-    assert int(started) >= host.file("/etc/containerd/conf.d/99-nvidia.toml").mtime.timestamp() - 1
+    assert int(started) >= host.file(DROP_IN).mtime.timestamp() - 1
+
+
+def test_containerd_was_restarted_once_in_two_runs(host):
+    journal = host.check_output("journalctl --unit=containerd --identifier=systemd --output=cat")
+    assert sum(line.startswith("Started ") for line in journal.splitlines()) == 2
 
 
 def test_every_gpu_has_a_cdi_name(host):
