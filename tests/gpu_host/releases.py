@@ -27,4 +27,6 @@ RELEASES = {
     "rke2": _BOOKWORM,
     # For the package managers of other distributions.
     "rpm": _BOOKWORM,
+    # For the playbooks.
+    "site": _BOOKWORM,
 }
