@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, kubegang contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From nothing to a table of proven gangs: python -m demo [option of ansible-playbook for site.yml …]
+"""From nothing to proven gangs and the GPUs that they hold: python -m demo [option of ansible-playbook for site.yml …]
 
 Starts the lab (or, with LAB=none, takes the cluster of KUBECONFIG), provisions it with the collection's site playbook,
 plays gangs of both kinds, and prints what became of them. build/demo/report.json holds the same.
@@ -26,8 +26,9 @@ from tests.support.playbooks import ROOT
 HERE = Path(__file__).parent
 REPORT = ROOT / "build" / "demo" / "report.json"
 COLOURS = {"pass": "green", "fail": "red", "skipped": "yellow"}
-# The table fits into 80 columns.
+# The tables fit into 80 columns.
 KINDS = {"LeaderWorkerSet": "LWS"}
+NUMBERS = ("capacity", "allocatable", "requested", "free")
 
 
 def play(playbook: str, environment: dict[str, str], extra_vars: dict[str, Any], *options: str) -> None:
@@ -40,15 +41,37 @@ def play(playbook: str, environment: dict[str, str], extra_vars: dict[str, Any],
         sys.exit(f"demo: {playbook} failed")
 
 
-def table(report: list[dict[str, Any]]) -> Table:
+def gang_table(gangs: list[dict[str, Any]]) -> Table:
     columns = ("gang", "kind", "queue", "min", "running", "nodes", "seconds", "verdict")
     result = Table(*columns, box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    for gang in report:
+    for gang in gangs:
         nodes = str(len(gang["nodes"]))
         verdict = f"[{COLOURS[gang['verdict']]}]{gang['verdict']}[/] ({gang['expect']})"
         numbers = str(gang["min_member"]), str(gang["running"]), nodes, f"{gang['seconds']:.1f}"
         result.add_row(gang["name"], KINDS.get(gang["kind"], gang["kind"]), gang["queue"], *numbers, verdict)
     return result
+
+
+def gpu_table(gpus: dict[str, Any]) -> Table:
+    result = Table(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    for column in ("node", "resource"):
+        result.add_column(column, overflow="fold")
+    for column in NUMBERS:
+        result.add_column(column, justify="right")
+    for node in gpus["nodes"]:
+        for resource, numbers in node["resources"].items():
+            result.add_row(node["name"], resource, *(str(numbers[column]) for column in NUMBERS))
+    result.add_section()
+    for resource, numbers in gpus["totals"].items():
+        result.add_row("all nodes", resource, *(str(numbers[column]) for column in NUMBERS))
+    return result
+
+
+def largest_gangs(gpus: dict[str, Any]) -> list[str]:
+    return [
+        f"Largest gang that fits now: {pods} pods with {gpus['gpus_per_pod']} {resource} each"
+        for resource, pods in gpus["largest_gang"].items()
+    ]
 
 
 def main() -> int:
@@ -64,11 +87,15 @@ def main() -> int:
     play("kubegang.core.site", cluster.environment, clusters.site_vars(cluster), *sys.argv[1:])
     play("gangs.yml", cluster.environment, {"demo_report": str(REPORT)})
     report = json.loads(REPORT.read_text())
-    for gang in report:
+    gangs, gpus = report["gangs"], report["gpus"]
+    for gang in gangs:
         if gang["verdict"] != "pass":
             print(f"{gang['name']}: {gang['verdict']}: {gang['reason']}")
-    Console().print(table(report))
-    return 1 if any(gang["verdict"] == "fail" for gang in report) else 0
+    Console().print(gang_table(gangs))
+    if gpus["totals"]:
+        Console().print(gpu_table(gpus))
+    print("\n".join(largest_gangs(gpus)) or "No node of this cluster has GPUs.")
+    return 1 if any(gang["verdict"] == "fail" for gang in gangs) else 0
 
 
 if __name__ == "__main__":
