@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.lab.control_plane import SIMULATED_NODE
 from tests.lab.node import NAME as NODE
 from tests.support import cluster as clusters
 from tests.support.cluster import AuditLog, Kubectl, LiveCluster
@@ -27,6 +28,7 @@ GPU = "nvidia.com/gpu"
 PRESENT = "nvidia.com/gpu.present"
 DAEMONSET = ("-n", "nvidia-device-plugin", "daemonset", "nvidia-device-plugin")
 TAINT = "dedicated=gpu:NoExecute"
+SIMULATED = dict([SIMULATED_NODE])
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +170,7 @@ def simulated_node(name: str, gpus: int, allocatable: int | None = None) -> dict
         "kind": "Node",
         "metadata": {
             "name": name,
-            "annotations": {"kwok.x-k8s.io/node": "fake"},
+            "annotations": SIMULATED,
             "labels": {PRESENT: "true", f"{GPU}.count": "8"},
         },
         "spec": {"taints": [{"key": GPU, "value": "present", "effect": "NoSchedule"}]},
@@ -193,39 +195,125 @@ def simulate(kubectl: Kubectl) -> Iterator[Callable[..., None]]:
 
 
 @pytest.fixture
-def foreign_plugin(kubectl: Kubectl, simulate, namespace: str) -> Iterator[str]:
-    """A DaemonSet as GPU Operator makes it, and a node on which it runs."""
-    simulate(simulated_node("gpu-a", 8))
-    labels = {"app": "nvidia-device-plugin-daemonset"}
-    template = {
-        "metadata": {"labels": labels},
-        "spec": {
-            "tolerations": [{"operator": "Exists"}],
-            "nodeSelector": {PRESENT: "true"},
-            "containers": [{"name": "nvidia-device-plugin", "image": "busybox:1.36"}],
-        },
-    }
-    kubectl.apply(
-        {
+def their_plugin(kubectl: Kubectl, simulate, namespace: str) -> Iterator[Callable[..., str]]:
+    """``their_plugin(node, …)``: a DaemonSet as GPU Operator makes it, for these simulated nodes; its namespace."""
+    get = ("-n", namespace, "daemonset", "nvidia-device-plugin-daemonset")
+
+    def create(*nodes: dict[str, Any], pods: int, ready: int, **behaviour: str) -> str:
+        simulate(*nodes)
+        labels = {"app": "nvidia-device-plugin-daemonset"}
+        annotations = {f"lab.kubegang.dev/{name}": value for name, value in behaviour.items()}
+        template = {
+            "metadata": {"labels": labels, "annotations": annotations},
+            "spec": {
+                "tolerations": [{"key": GPU, "operator": "Exists", "effect": "NoSchedule"}],
+                "nodeSelector": {PRESENT: "true"},
+                "containers": [{"name": "plugin", "image": "busybox:1.36"}],
+            },
+        }
+        daemonset = {
             "apiVersion": "apps/v1",
             "kind": "DaemonSet",
-            "metadata": {"name": "nvidia-device-plugin-daemonset", "namespace": namespace},
-            "spec": {"selector": {"matchLabels": labels}, "template": template},
+            "metadata": {"name": get[-1], "namespace": namespace},
         }
-    )
-    get = ("-n", namespace, "daemonset", "nvidia-device-plugin-daemonset")
-    wait_until("a ready pod", lambda: kubectl.get(*get)["status"].get("numberReady") == 1)
-    yield namespace
+        kubectl.apply({**daemonset, "spec": {"selector": {"matchLabels": labels}, "template": template}})
+        wait_until("the pods", lambda: counted(kubectl.get(*get)["status"]) == (pods, ready))
+        return namespace
+
+    yield create
     kubectl("delete", *get)
+
+
+def counted(status: dict[str, Any]) -> tuple[int, int] | None:
+    """Wanted and ready pods of a DaemonSet, once its controller has looked at it."""
+    return (status["desiredNumberScheduled"], status["numberReady"]) if "observedGeneration" in status else None
+
+
+THEIRS = {"source": "existing", "label_nodes": [], "gpus": {}}
+
+
+@pytest.fixture
+def foreign_plugin(their_plugin) -> str:
+    """Such a plugin on one node, and all is well with it."""
+    return their_plugin(simulated_node("gpu-a", 8), pods=1, ready=1)
 
 
 def test_plugin_of_somebody_else_is_refused_and_can_be_verified(role, foreign_plugin):
     message = refusal(role())
     assert f"DaemonSet {foreign_plugin}/nvidia-device-plugin-daemonset" in message
     assert "nvidia_device_plugin_source to existing" in message
-    run = role(source="existing", label_nodes=[], gpus={}).checked()
+    run = role(**THEIRS).checked()
     assert run.changed == []
     assert report(run)["gpu_resources"] == {GPU: 8}
+
+
+def test_nodes_that_are_short_of_gpus_are_named_and_no_others(role, their_plugin, simulate):
+    simulate({**simulated_node("cpu-1", 0), "metadata": {"name": "cpu-1", "annotations": SIMULATED}})
+    their_plugin(simulated_node("gpu-a", 8), simulated_node("gpu-b", 0), simulated_node("gpu-c", 8, 7), pods=3, ready=3)
+    run = role(tasks_from="verify", **THEIRS)
+    message = refusal(run)
+    assert [name for name in ("gpu-a", "gpu-b", "gpu-c", "cpu-1") if name in message] == ["gpu-b", "gpu-c"]
+    assert {name: (node["capacity"], node["allocatable"]) for name, node in report(run)["nodes"].items()} == {
+        "gpu-a": (8, 8),
+        "gpu-b": (0, 0),
+        "gpu-c": (8, 7),
+    }
+
+
+@pytest.fixture
+def job_definition(lab: LiveCluster, kubectl: Kubectl) -> Iterator[None]:
+    """Volcano's kinds, and no Volcano: a Job of which nothing becomes."""
+    folder = Path(lab.facts["sets"]["default"]["charts"]["volcano"]) / "crd/bases"
+    files = [f"--filename={path}" for path in folder.iterdir() if path.name.startswith(("batch", "scheduling"))]
+    kubectl("create", *files)
+    kubectl("wait", "--for=condition=Established", *files)
+    yield
+    kubectl("delete", *files)
+
+
+@pytest.mark.usefixtures("job_definition")
+def test_shared_gpus_of_another_name_are_well_and_explain_why_a_gang_waits(role, kubectl, ansible, simulate, namespace):
+    node = simulated_node("ts-1", 0)
+    sharing = {f"{GPU}.count": "4", f"{GPU}.replicas": "4", f"{GPU}.sharing-strategy": "time-slicing"}
+    node["metadata"]["labels"] |= sharing
+    for field in ("capacity", "allocatable"):
+        node["status"][field][f"{GPU}.shared"] = "16"
+    simulate(node)
+    run = role(tasks_from="verify", **THEIRS).checked()
+    assert run.changed == []
+    assert report(run)["gpu_resources"] == {f"{GPU}.shared": 16}
+    container = {"name": "c", "image": "registry.example/x:1", "resources": {"limits": {GPU: 1}}}
+    task = {"name": "w", "replicas": 1, "minAvailable": 1, "template": {"spec": {"containers": [container]}}}
+    kind = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job"}
+    spec = {"minAvailable": 1, "queue": "default", "schedulerName": "volcano", "tasks": [task]}
+    kubectl.apply({**kind, "metadata": {"name": "wants-gpu", "namespace": namespace}, "spec": spec})
+    waits = ansible.module("gang_assert", {"name": "wants-gpu", "namespace": namespace, "wait_timeout": 0})
+    assert waits.failed
+    assert not waits.changed
+    assert f"no node has more than 0; nodes offer {GPU}.shared" in waits.msg
+
+
+def test_taint_that_leaves_a_plugin_without_pods_is_named_with_every_node(role, kubectl, their_plugin):
+    nodes = [simulated_node(name, 0) for name in ("g1", "g2")]
+    for node in nodes:
+        node["spec"]["taints"].append({"key": "dedicated", "value": "gpu", "effect": "NoSchedule"})
+    their_plugin(*nodes, pods=0, ready=0)
+    run = role(tasks_from="verify", **THEIRS)
+    refusal(run)
+    # Nothing was waited for.
+    assert {result.get("attempts", 1) for result in run.results} == {1}
+    reached = [each for each in report(run)["findings"] if each["id"] == "plugin-reach"]
+    assert [each["object"] for each in reached] == ["node g1", "node g2"]
+    assert ["dedicated=gpu:NoSchedule" in each["found"] for each in reached] == [True, True]
+
+
+def test_plugin_that_crashes_without_a_runtime_class_points_at_the_runtime(role, kubectl, their_plugin):
+    their = their_plugin(simulated_node("gpu-1", 0), pods=1, ready=0, behaviour="crash-loop")
+    [pod] = kubectl.items("pods", "-n", their)
+    message = refusal(role(tasks_from="verify", **THEIRS))
+    for words in (pod["metadata"]["name"], "CrashLoopBackOff", "RuntimeClass"):
+        assert words in message
+    assert "driver" not in message
 
 
 CLUSTER_POLICY = {
@@ -387,7 +475,7 @@ def test_a_pod_gets_one_of_two_gpus_and_one_that_asks_for_three_waits(role, kube
 
 @pytest.mark.usefixtures("plugin")
 def test_unhealthy_gpu_is_found_until_it_is_well_again(verify, kubectl):
-    [pod] = kubectl.items("pods", "-n", "nvidia-device-plugin")
+    [pod] = kubectl.items("pods", "-n", "nvidia-device-plugin", "-l", "app!=exporter")
     inside = ("exec", "-n", "nvidia-device-plugin", pod["metadata"]["name"], "--", "sh", "-c")
     marker = "/run/gpu-plugin-double/unhealthy"
     kubectl(*inside, f"mkdir -p {marker} && touch {marker}/1")
@@ -416,21 +504,6 @@ def test_taint_that_keeps_the_plugin_away_is_found_with_what_it_costs(verify, ku
         assert "plugin is gone" in found["gpu-count"]["remedy"]
     finally:
         kubectl("taint", "node", NODE, f"{TAINT}-")
-
-
-@pytest.mark.usefixtures("plugin")
-def test_bad_nodes_of_many_are_named_and_only_they(verify, kubectl, simulate):
-    bare = {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": "cpu-1", "annotations": {"kwok.x-k8s.io/node": "fake"}},
-    }
-    simulate(simulated_node("gpu-a", 8), simulated_node("gpu-b", 0), simulated_node("gpu-c", 8, 7), bare)
-    wait_until("the plugin on all of them", lambda: kubectl.get(*DAEMONSET)["status"]["numberReady"] == 4)
-    assert [(each["id"], each["object"]) for each in verify()] == [
-        ("gpu-count", "node gpu-b"),
-        ("gpu-count", "node gpu-c"),
-    ]
 
 
 # Each of these configures the plugin anew, so that nothing has to be restored between them.
