@@ -1,6 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A signed repository of empty packages that are named and numbered as NVIDIA's and SUSE's, in the folder $1. One package is not signed.
+# Signed repositories of empty packages that are named and numbered as NVIDIA's and SUSE's, in the folder $1:
+# rpms holds signed packages and one without a signature; toolkit, as NVIDIA's own, unsigned packages and a signed list of them;
+# and what somebody else could make of the latter: exchanged holds another package, forged another list.
 set -eu
 folder=$1
 mkdir -p "$folder/specs" "$folder/rpms"
@@ -10,7 +12,7 @@ mkdir -m 700 "$GNUPGHOME"
 gpg --batch --quiet --pinentry-mode=loopback --passphrase '' --quick-generate-key "kubegang tests <maintainers@kubegang.dev>" rsa3072 sign never
 gpg --batch --armor --export > "$folder/key.asc"
 
-package() { # name, version, release, epoch
+package() { # name, version, release, epoch, and the folder if it is not rpms
     cat > "specs/$1.spec" <<SPEC
 Name: $1
 Version: $2
@@ -23,7 +25,7 @@ BuildArch: noarch
 An empty package for the tests of kubegang.core.
 %files
 SPEC
-    rpmbuild --quiet -bb --define "_rpmdir $folder/rpms" "specs/$1.spec"
+    rpmbuild --quiet -bb --define "_rpmdir $folder/${5:-rpms}" "specs/$1.spec"
 }
 
 # NVIDIA's for RHEL: an epoch, and three versions of two branches.
@@ -46,7 +48,20 @@ rpmsign --addsign --define "__gpg /usr/bin/gpg" --define "_gpg_name kubegang tes
 # After signing, so that it stays without a signature.
 package nvidia-unsigned 570.86.15 1.el9 3
 
-createrepo_c --quiet "$folder/rpms"
-gpg --batch --armor --detach-sign "$folder/rpms/repodata/repomd.xml"
-cp "$folder/key.asc" "$folder/rpms/repodata/repomd.xml.key"
+for version in 1.20.1 1.20.2 1.20.3; do
+    for name in nvidia-container-toolkit nvidia-container-toolkit-base libnvidia-container-tools libnvidia-container1; do
+        package "$name" "$version" 1 0 toolkit
+    done
+done
+
+for repository in rpms toolkit; do
+    createrepo_c --quiet "$folder/$repository"
+    gpg --batch --armor --detach-sign "$folder/$repository/repodata/repomd.xml"
+    cp "$folder/key.asc" "$folder/$repository/repodata/repomd.xml.key"
+done
 gpgconf --kill all
+
+cp -r toolkit exchanged
+echo >> exchanged/noarch/libnvidia-container1-1.20.3-1.noarch.rpm
+cp -r toolkit forged
+echo >> forged/repodata/repomd.xml
