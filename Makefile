@@ -85,8 +85,9 @@ bench: setup artefact ## a 1,000-pod gang: gang_assert against kubernetes.core.k
 	$(PYTEST) tests/bench -s $(call junit,bench)
 
 # Scenario default starts a lab of its own, and those of hosts need none.
-OWN_LAB := $(filter default gpu_host rpm_host,$(S))$(filter none,$(LAB))
-SCENARIO_ENV := $(if $(filter gpu_host rpm_host,$(S)),tests.gpu_host env,$(if $(OWN_LAB),,tests.lab env --name $(NAME)))
+HOST_SCENARIO := $(filter gpu_host rpm_host runtime_host,$(S))
+OWN_LAB := $(filter default,$(S))$(HOST_SCENARIO)$(filter none,$(LAB))
+SCENARIO_ENV := $(if $(HOST_SCENARIO),tests.gpu_host env,$(if $(OWN_LAB),,tests.lab env --name $(NAME)))
 molecule: setup artefact $(if $(OWN_LAB),,lab) ## one Molecule scenario, S=<scenario>
 	@$(if $(SCENARIO_ENV),set -a; eval "$$($(PYTHON) -m $(SCENARIO_ENV))"; set +a;) \
 	molecule test --scenario-name $(S)

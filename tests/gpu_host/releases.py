@@ -23,8 +23,10 @@ _BOOKWORM = Release("bookworm", "535.309.01")
 RELEASES = {
     "debian12": _BOOKWORM,
     "debian13": Release("trixie", "550.163.01", containerd=True),
-    # For another way to run containers.
+    # For other ways to run containers.
     "rke2": _BOOKWORM,
+    "docker": Release("trixie", "550.163.01"),
+    "crio": _BOOKWORM,
     # For the package managers of other distributions.
     "rpm": _BOOKWORM,
     # For the playbooks.
