@@ -85,12 +85,15 @@ bench: setup artefact ## a 1,000-pod gang: gang_assert against kubernetes.core.k
 	$(PYTEST) tests/bench -s $(call junit,bench)
 
 # Scenario default starts a lab of its own, and those of hosts need none.
-HOST_SCENARIO := $(filter gpu_host rpm_host runtime_host,$(S))
+HOST_SCENARIO := $(filter gpu_host rpm_host runtime_host dkms,$(S))
 OWN_LAB := $(filter default,$(S))$(HOST_SCENARIO)$(filter none,$(LAB))
 SCENARIO_ENV := $(if $(HOST_SCENARIO),tests.gpu_host env,$(if $(OWN_LAB),,tests.lab env --name $(NAME)))
 molecule: setup artefact $(if $(OWN_LAB),,lab) ## one Molecule scenario, S=<scenario>
 	@$(if $(SCENARIO_ENV),set -a; eval "$$($(PYTHON) -m $(SCENARIO_ENV))"; set +a;) \
 	molecule test --scenario-name $(S)
+
+test-dkms: ## a word of its own (some 10 min): DKMS builds Debian's real driver on a host with a kernel of Debian's
+	@$(MAKE) molecule S=dkms
 
 ##### what the words above stand on
 
@@ -120,7 +123,7 @@ sanity: setup artefact ## ansible-test sanity on the artefact, without ignores
 clean: ## forget everything under build/ (not the lab's cache)
 	rm -rf $(BUILD)
 
-.PHONY: help demo test lab lab-down lint unit lab-test contract integration own-labs bench molecule setup artefact \
+.PHONY: help demo test lab lab-down lint unit lab-test contract integration own-labs bench molecule test-dkms setup artefact \
 	yamllint ansible-lint ruff mypy changelog-lint sanity clean
 
 ifdef OLDEST

@@ -31,4 +31,6 @@ RELEASES = {
     "rpm": _BOOKWORM,
     # For the playbooks.
     "site": _BOOKWORM,
+    # For a kernel of Debian's.
+    "dkms": _BOOKWORM,
 }
