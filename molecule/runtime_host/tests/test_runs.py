@@ -13,9 +13,7 @@ import pytest
 
 testinfra_hosts = ["podman://kubegang-docker", "podman://kubegang-crio"]
 
-ROLE = "kubegang.core.nvidia_container_toolkit : "
-# Only a toolkit that is there can make a specification, and its package makes one when it is installed.
-UNKNOWN_TO_CHECK_MODE = {f"{ROLE}Bring a specification up to date that is not"}
+RESTART = "kubegang.core.nvidia_container_toolkit : Restart the container runtime"
 
 
 @pytest.fixture(scope="module")
@@ -36,8 +34,8 @@ def runs(host):
 
 
 def test_check_mode_predicted_what_the_run_did(runs):
-    assert runs[0] - UNKNOWN_TO_CHECK_MODE == runs[1] - UNKNOWN_TO_CHECK_MODE
-    assert f"{ROLE}Restart the container runtime" in runs[1]
+    assert runs[0] == runs[1]
+    assert RESTART in runs[1]
 
 
 def test_a_second_run_changed_nothing(runs):
