@@ -208,6 +208,13 @@ TOOLKIT_FAULTS = {
         "systemctl start containerd",
         {"runtime-service"},
     ),
+    "runtime that is not installed": Fault(
+        "true",
+        "true",
+        {"runtime-service", "runtime-entry"},
+        ("docker active, found absent",),
+        {"nvidia_container_toolkit_runtime": "docker"},
+    ),
     "configuration that containerd has not read": Fault(
         f"sleep 2; touch {DROP_IN}",
         "systemctl restart containerd",
@@ -287,7 +294,8 @@ TOOLKIT_GROUPS = [
     ["another program as the runtime", "CDI specification from before the driver"],
     ["other cgroups than runc", "driver that is not loaded"],
     ["configuration that containerd has not read", "runc as the default runtime"],
-    ["drop-in that shadows what the user has added", "no CDI specification"],
+    ["drop-in that shadows what the user has added"],
+    ["runtime that is not installed", "no CDI specification"],
 ]
 GROUPS = [
     *(("nvidia_driver", group) for group in DRIVER_GROUPS),
