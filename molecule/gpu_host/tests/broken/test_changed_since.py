@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 import testinfra
+from testinfra.host import Host
 
 from tests.support.playbooks import Ansible, PlaybookRun
-
-testinfra_hosts = ["podman://kubegang-debian12", "podman://kubegang-debian13"]
 
 SCENARIO = Path(__file__).parents[2]
 CONFIG = "/etc/containerd/config.toml"
@@ -34,43 +33,56 @@ def ansible(tmp_path_factory) -> Iterator[Ansible]:
         yield ansible
 
 
-def provide(ansible: Ansible, role: str, name: str) -> PlaybookRun:
-    return ansible.playbook(SCENARIO / "provide_role.yml", extra_vars={"role": role, "where": name}).checked()
+def provide(ansible: Ansible, role: str, where: str) -> PlaybookRun:
+    return ansible.playbook(SCENARIO / "provide_role.yml", extra_vars={"role": role, "where": where}).checked()
 
 
-def changed(run: PlaybookRun) -> set[str]:
-    return {result.task.partition(" : ")[2] for result in run.changed}
+def changed(run: PlaybookRun) -> dict[str, set[str]]:
+    """The tasks that changed something, for each host on which something changed."""
+    tasks: dict[str, set[str]] = {}
+    for result in run.changed:
+        tasks.setdefault(result.host, set()).add(result.task.partition(" : ")[2])
+    return tasks
 
 
-def starts(host) -> int:
-    journal = host.check_output("journalctl --unit=containerd --identifier=systemd --output=cat")
-    return sum(line.startswith("Started ") for line in journal.splitlines())
+def on(name: str) -> Host:
+    return testinfra.get_host(f"podman://kubegang-{name}")
 
 
-def test_key_that_the_user_adds_to_containerd_s_file_is_in_force_after_the_next_run(host, ansible):
-    name = host.check_output("hostname")
-    before = starts(host)
-    host.check_output("sh -ec %s", EDITS[name])
-    first = provide(ansible, "nvidia_container_toolkit", name)
-    assert changed(first) == {"Have the runtime read it", "Provide the drop-in file", "Restart the container runtime"}
-    assert starts(host) - before == 1
-    dump = tomllib.loads(host.check_output("containerd config dump"))
-    assert dump["plugins"][CRI[name]]["max_container_log_line_size"] == 32768
-    assert changed(provide(ansible, "nvidia_container_toolkit", name)) == set()
-    assert starts(host) - before == 1
+def starts() -> list[int]:
+    """How often containerd was started on each host."""
+    command = "journalctl --unit=containerd --identifier=systemd --output=cat"
+    return [sum(line.startswith("Started ") for line in on(name).check_output(command).splitlines()) for name in CRI]
+
+
+def test_key_that_the_user_adds_to_containerd_s_file_is_in_force_after_the_next_run(ansible):
+    before = starts()
+    for name, edit in EDITS.items():
+        on(name).check_output("sh -ec %s", edit)
+    first = provide(ansible, "nvidia_container_toolkit", ",".join(CRI))
+    tasks = {"Have the runtime read it", "Provide the drop-in file", "Restart the container runtime"}
+    assert changed(first) == dict.fromkeys(CRI, tasks)
+    assert starts() == [number + 1 for number in before]
+    for name, plugin in CRI.items():
+        dump = tomllib.loads(on(name).check_output("containerd config dump"))
+        assert dump["plugins"][plugin]["max_container_log_line_size"] == 32768
+    assert changed(provide(ansible, "nvidia_container_toolkit", ",".join(CRI))) == {}
+    assert starts() == [number + 1 for number in before]
 
 
 def test_holds_and_blacklist_that_somebody_took_away_are_brought_back(ansible):
-    host = testinfra.get_host("podman://kubegang-debian12")
+    host = on("debian12")
     host.check_output("sh -ec %s", f"apt-mark unhold libcuda1; rm {PIN}; echo '# edited' >> {FORBIDDEN}")
     assert changed(provide(ansible, "nvidia_driver", "debian12")) == {
-        "Forbid nouveau",
-        "Prefer the wanted version",
-        "Hold the packages, or let them go",
-        "Rebuild the initramfs",
+        "debian12": {
+            "Forbid nouveau",
+            "Prefer the wanted version",
+            "Hold the packages, or let them go",
+            "Rebuild the initramfs",
+        }
     }
     assert "libcuda1" in host.check_output("apt-mark showhold").split()
     assert "# edited" not in host.file(FORBIDDEN).content_string
     image = host.file(f"/boot/initrd.img-{host.check_output('uname -r')}")
     assert image.mtime >= host.file(FORBIDDEN).mtime
-    assert changed(provide(ansible, "nvidia_driver", "debian12")) == set()
+    assert changed(provide(ansible, "nvidia_driver", "debian12")) == {}

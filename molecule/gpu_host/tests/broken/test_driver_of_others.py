@@ -76,7 +76,7 @@ def test_driver_of_others_that_does_not_work_is_named_and_not_touched(ansible, h
 
 
 def test_driver_of_the_operator_cannot_be_adopted(ansible, host):
-    with broken(host, "mkdir -p /run/nvidia/driver/usr", "rm -r /run/nvidia/driver"):
+    with broken(host, "mkdir -p /run/nvidia/driver/usr", "rm -r /run/nvidia"):
         run = provide(ansible, nvidia_driver_existing="adopt")
     assert run.returncode != 0
     assert run.changed == []
@@ -97,6 +97,19 @@ def test_needed_reboot_that_is_deferred_is_a_fact_and_a_warning(ansible, host):
     assert run.changed == []
     assert report(run)["reboot_reasons"] == [f"module 535.183.06 is loaded, {DRIVER} is installed"]
     assert "WARNING: reboot pending" in run.output
+
+
+def test_module_that_cannot_be_loaded_is_a_reason_to_reboot(ansible, host):
+    with broken(
+        host,
+        "mv /sys/module/nvidia /usr/lib/gpu-double/load /run",
+        "mv /run/nvidia /sys/module && mv /run/load /usr/lib/gpu-double",
+    ):
+        run = provide(ansible, nvidia_driver_reboot="defer").checked()
+    assert run.changed == []
+    [reason] = report(run)["reboot_reasons"]
+    assert reason.startswith("the module cannot be loaded: ")
+    assert "could not insert 'nvidia'" in reason
 
 
 def test_host_without_gpu_is_left_alone(ansible, host):

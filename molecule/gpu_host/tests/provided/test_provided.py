@@ -52,6 +52,8 @@ def runs(name):
         if result["host"] != name:
             continue
         if result["task"] == "Begin a run":
+            # What stands before is of a scenario that was broken off.
+            runs = [] if result["result"]["msg"] == "check" else runs
             runs.append(set())
         elif runs and result["result"].get("changed"):
             runs[-1].add(result["task"])
