@@ -47,6 +47,7 @@ STAGES: tuple[tuple[Lane, ...], ...] = (
         {
             "molecule gpu_host": ["molecule", "S=gpu_host"],
             "molecule rpm_host": ["molecule", "S=rpm_host"],
+            "molecule runtime_host": ["molecule", "S=runtime_host"],
             "own labs": ["own-labs"],
         },
     ),
