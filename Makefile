@@ -92,7 +92,7 @@ molecule: setup artefact $(if $(OWN_LAB),,lab) ## one Molecule scenario, S=<scen
 	@$(if $(SCENARIO_ENV),set -a; eval "$$($(PYTHON) -m $(SCENARIO_ENV))"; set +a;) \
 	molecule test --scenario-name $(S)
 
-test-dkms: ## a word of its own (some 10 min): DKMS builds Debian's real driver on a host with a kernel of Debian's
+test-dkms: ## a word of its own (7 min or more): DKMS builds Debian's real driver on a host with a kernel of Debian's
 	@$(MAKE) molecule S=dkms
 
 ##### what the words above stand on
