@@ -26,7 +26,8 @@ _TOOLS = {
     "runc": "runc",
     "debootstrap": "debootstrap",
     "gpg": "gnupg",
-    "gcc": "gcc",
+    # With the headers of the C library.
+    "gcc": "build-essential",
     "dpkg-deb": "dpkg",
 }
 # Podman asks for more than a root without CAP_SYS_RESOURCE may have.
