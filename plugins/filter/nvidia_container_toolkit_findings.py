@@ -42,6 +42,8 @@ import json
 import re
 from collections.abc import Iterator
 
+from ansible_collections.kubegang.core.plugins.plugin_utils._gpu_host import finding
+
 BINARY = "/usr/bin/nvidia-container-runtime"
 # Docker looks for the program in its path.
 DOCKER_BINARY = "nvidia-container-runtime"
@@ -53,11 +55,7 @@ def nvidia_container_toolkit_findings(look: dict, wanted: dict) -> list[dict]:
     """Everything on the host that is not as wanted."""
     checks = [_packages, _service, _restart, *([_cdi_unit, _cdi_specification] if wanted["cdi"] else [])]
     checks += [_docker] if wanted["runtime"] == "docker" else [_runtime, _drop_in]
-    return [finding for check in checks for finding in check(look, wanted)]
-
-
-def _finding(name: str, expected: str, found: str, remedy: str, severity: str = "error") -> dict:
-    return {"id": name, "severity": severity, "expected": expected, "found": found, "remedy": remedy}
+    return [each for check in checks for each in check(look, wanted)]
 
 
 def _packages(look: dict, wanted: dict) -> Iterator[dict]:
@@ -66,15 +64,13 @@ def _packages(look: dict, wanted: dict) -> Iterator[dict]:
         version = installed[0]["version"] if installed else "none"
         if re.sub(r"-\d+$", "", version) != wanted["version"]:
             remedy = "run the role nvidia_container_toolkit"
-            yield _finding("package-version", f"{package} {wanted['version']}", version, remedy)
+            yield finding("package-version", f"{package} {wanted['version']}", version, remedy)
 
 
 def _service(look: dict, wanted: dict) -> Iterator[dict]:
     state = _state(look, wanted["service"], "ActiveState")
     if state != "active":
-        yield _finding(
-            "runtime-service", f"{wanted['service']} active", state, f"see journalctl -u {wanted['service']}"
-        )
+        yield finding("runtime-service", f"{wanted['service']} active", state, f"see journalctl -u {wanted['service']}")
 
 
 def _state(look: dict, unit: str, name: str) -> str:
@@ -88,7 +84,7 @@ def _restart(look: dict, wanted: dict) -> Iterator[dict]:
     if look["unread"]:
         expected = f"{wanted['service']} started after its configuration was written"
         severity = "error" if wanted["restart"] else "warning"
-        yield _finding(
+        yield finding(
             "runtime-restart",
             expected,
             f"younger: {', '.join(look['unread'])}",
@@ -108,7 +104,7 @@ def _runtime(look: dict, wanted: dict) -> Iterator[dict]:
     if nvidia["binary"] != BINARY and not (
         wanted["managed"] and nvidia["binary"].endswith("/nvidia-container-runtime")
     ):
-        yield _finding(
+        yield finding(
             "runtime-binary",
             BINARY,
             nvidia["binary"] or "none",
@@ -116,14 +112,14 @@ def _runtime(look: dict, wanted: dict) -> Iterator[dict]:
         )
     if nvidia.get("systemd") != runc.get("systemd"):
         remedy = "run the role nvidia_container_toolkit, which takes over what runc has"
-        yield _finding(
+        yield finding(
             "runtime-cgroups",
             f"SystemdCgroup = {runc.get('systemd')} as runc has it",
             str(nvidia.get("systemd")),
             remedy,
         )
     if wanted["default_runtime"] and default != "nvidia":
-        yield _finding(
+        yield finding(
             "runtime-default",
             "nvidia is the default runtime",
             default or "none",
@@ -136,7 +132,7 @@ def _drop_in(look: dict, wanted: dict) -> Iterator[dict]:
     if look["shadowing"]:
         expected = f"a drop-in file that holds what {wanted['config_file']} has"
         found = f"another {wanted['drop_in']} than the toolkit would write now"
-        yield _finding("runtime-drop-in", expected, found, "run the role nvidia_container_toolkit")
+        yield finding("runtime-drop-in", expected, found, "run the role nvidia_container_toolkit")
 
 
 def _missing(look: dict, wanted: dict) -> dict:
@@ -146,11 +142,11 @@ def _missing(look: dict, wanted: dict) -> dict:
         remedy = (
             f"restart {wanted['service']}; a template of yours beside {wanted['config_file']} needs the runtime too"
         )
-        return _finding("runtime-entry", expected, "none", remedy)
+        return finding("runtime-entry", expected, "none", remedy)
     if look["drop_in"]:
         remedy = f"import it in {wanted['config_file']}"
-        return _finding("runtime-import", expected, f"one in {wanted['drop_in']}, which is not read", remedy)
-    return _finding("runtime-entry", expected, "none", "run the role nvidia_container_toolkit")
+        return finding("runtime-import", expected, f"one in {wanted['drop_in']}, which is not read", remedy)
+    return finding("runtime-entry", expected, "none", "run the role nvidia_container_toolkit")
 
 
 def _containerd(look: dict) -> tuple[dict, str]:
@@ -199,7 +195,7 @@ def _docker(look: dict, wanted: dict) -> Iterator[dict]:
     info = json.loads(look["configuration"] or "{}")
     path = ((info.get("Runtimes") or {}).get("nvidia") or {}).get("path")
     if path not in (BINARY, DOCKER_BINARY):
-        yield _finding(
+        yield finding(
             "runtime-entry",
             f"a runtime nvidia of {DOCKER_BINARY}",
             path or "none",
@@ -207,7 +203,7 @@ def _docker(look: dict, wanted: dict) -> Iterator[dict]:
         )
     if wanted["default_runtime"] and info.get("DefaultRuntime") != "nvidia":
         found = info.get("DefaultRuntime") or "none"
-        yield _finding(
+        yield finding(
             "runtime-default", "nvidia is the default runtime", found, "run the role nvidia_container_toolkit"
         )
 
@@ -215,17 +211,17 @@ def _docker(look: dict, wanted: dict) -> Iterator[dict]:
 def _cdi_unit(look: dict, _wanted: dict) -> Iterator[dict]:
     state = _state(look, _UNIT, "UnitFileState")
     if state != "enabled":
-        yield _finding("cdi-unit", f"{_UNIT}.service enabled", state, "run the role nvidia_container_toolkit")
+        yield finding("cdi-unit", f"{_UNIT}.service enabled", state, "run the role nvidia_container_toolkit")
 
 
 def _cdi_specification(look: dict, wanted: dict) -> Iterator[dict]:
     again = "start nvidia-cdi-refresh.service and see what it says"
     if look["second_specification"]:
-        yield _finding(
+        yield finding(
             "cdi-conflict", "one CDI specification", "a second one, /etc/cdi/nvidia.yaml", "remove the second one"
         )
     if not look["driver_loaded"]:
-        yield _finding(
+        yield finding(
             "driver-loaded",
             "a loaded driver",
             "none, so no CDI specification can be made",
@@ -233,12 +229,12 @@ def _cdi_specification(look: dict, wanted: dict) -> Iterator[dict]:
         )
         return
     if not look["specification"]:
-        yield _finding("cdi-spec", wanted["specification"], "absent", again)
+        yield finding("cdi-spec", wanted["specification"], "absent", again)
         return
     if look["outdated"]:
-        yield _finding("cdi-stale", "a CDI specification younger than the kernel's modules", "an older one", again)
+        yield finding("cdi-stale", "a CDI specification younger than the kernel's modules", "an older one", again)
     if look["gone"]:
-        yield _finding(
+        yield finding(
             "cdi-paths", "a CDI specification of files that exist", f"without {', '.join(look['gone'])}", again
         )
     # The number and the UUID of each GPU, and all of them together.
@@ -248,7 +244,7 @@ def _cdi_specification(look: dict, wanted: dict) -> Iterator[dict]:
     ]
     if len(devices) != expected:
         found = f"{len(devices)}: {', '.join(devices)}" if devices else "none"
-        yield _finding("cdi-devices", f"{expected} CDI devices for {len(look['nodes'])} GPUs", found, again)
+        yield finding("cdi-devices", f"{expected} CDI devices for {len(look['nodes'])} GPUs", found, again)
 
 
 class FilterModule:

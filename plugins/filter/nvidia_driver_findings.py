@@ -121,14 +121,10 @@ def nvidia_driver_findings(
     return sorted(findings, key=lambda finding: finding["severity"] != "error")
 
 
-def _finding(check: str, expected: Any, found: Any, remedy: str, severity: str = "error") -> Finding:
-    return {"id": check, "severity": severity, "expected": str(expected), "found": str(found), "remedy": remedy}
-
-
 def _hardware(look: dict, count: int) -> Iterator[Finding]:
     found = len(host.gpus(look))
     if found != count:
-        yield _finding(
+        yield host.finding(
             "pci-count", f"{count} GPUs on the PCI bus", found, "look for a GPU that is not seated, or has no power"
         )
 
@@ -137,15 +133,17 @@ def _reboot(look: dict, modprobe: dict | None) -> Iterator[Finding]:
     reasons = host.reboot_reasons(look, modprobe)
     if reasons:
         remedy = "reboot the host, drained; nvidia_driver_reboot: allow does both"
-        yield _finding("reboot-pending", "a host that runs what is installed", "; ".join(reasons), remedy)
+        yield host.finding("reboot-pending", "a host that runs what is installed", "; ".join(reasons), remedy)
 
 
 def _module(look: dict, version: str) -> Iterator[Finding]:
     loaded, installed = host.loaded_version(look), look["installed"]
     if look["nouveau"]:
-        yield _finding("nouveau", "nouveau not loaded", "loaded", "blacklist nouveau, rebuild the initramfs, reboot")
+        yield host.finding(
+            "nouveau", "nouveau not loaded", "loaded", "blacklist nouveau, rebuild the initramfs, reboot"
+        )
     if not loaded:
-        yield _finding(
+        yield host.finding(
             "module-loaded",
             f"module {installed or 'nvidia'} loaded",
             "not loaded",
@@ -154,9 +152,9 @@ def _module(look: dict, version: str) -> Iterator[Finding]:
     # The operator's container holds the module; the host's disk has none.
     if not installed and not look["operator"]:
         remedy = "install the driver for this kernel; with DKMS, dkms autoinstall builds it"
-        yield _finding("module-installed", f"a module for kernel {look['kernel']}", "none", remedy)
+        yield host.finding("module-installed", f"a module for kernel {look['kernel']}", "none", remedy)
     if loaded and installed and loaded != installed:
-        yield _finding(
+        yield host.finding(
             "module-version",
             f"module {installed} loaded, as installed",
             loaded,
@@ -164,7 +162,7 @@ def _module(look: dict, version: str) -> Iterator[Finding]:
         )
     actual = installed or loaded
     if actual and not host.is_version(actual, version):
-        yield _finding(
+        yield host.finding(
             "driver-version", f"driver {version}", actual, "change nvidia_driver_version, or let the role install it"
         )
 
@@ -173,20 +171,20 @@ def _hold(look: dict, names: list[str], pin: str) -> Iterator[Finding]:
     remedy = "run the role nvidia_driver, or set nvidia_driver_hold: false"
     loose = sorted(set(names) - host.held_packages(look))
     if loose:
-        yield _finding("hold", "packages held against upgrades", f"not held: {', '.join(loose)}", remedy)
+        yield host.finding("hold", "packages held against upgrades", f"not held: {', '.join(loose)}", remedy)
     preferred = look["holds"]["pin"].partition("Pin: version ")[2].partition("\n")[0]
     if pin and not preferred.startswith(pin):
-        yield _finding("pin", f"apt prefers version {pin}", preferred or "none preferred", remedy)
+        yield host.finding("pin", f"apt prefers version {pin}", preferred or "none preferred", remedy)
 
 
 def _nvidia_smi(look: dict, count: int) -> Iterator[Finding]:
     code = host.smi_code(look)
     if code:
         remedy = host.SMI_CODES.get(code, ("", "look at the kernel's log"))[1]
-        yield _finding("nvidia-smi", "exit code 0", host.smi_words(look), remedy)
+        yield host.finding("nvidia-smi", "exit code 0", host.smi_words(look), remedy)
     listed = len(host.listed_gpus(look))
     if listed != count:
-        yield _finding(
+        yield host.finding(
             "gpu-count",
             f"{count} GPUs, as on the PCI bus",
             f"nvidia-smi -L lists {listed}",
@@ -196,13 +194,13 @@ def _nvidia_smi(look: dict, count: int) -> Iterator[Finding]:
     library, module = host.library_version(look), look["installed"] or loaded
     if library and module and library != module:
         remedy = "install all of the driver at one version"
-        yield _finding(
+        yield host.finding(
             "library-version", f"NVML {module}, as the module", f"{library} ({look['nvml_library']})", remedy
         )
     for gpu in host.queried_gpus(look):
         if loaded and gpu["driver_version"] != loaded:
             where = f"GPU {gpu['index']} ({gpu['address']}): {gpu['driver_version']}"
-            yield _finding(
+            yield host.finding(
                 "nvml-version", f"{loaded}, as loaded", where, "install all of the driver at one version, and reboot"
             )
 
@@ -212,7 +210,7 @@ def _device_nodes(look: dict, count: int) -> Iterator[Finding]:
     missing = [f"/dev/{name}" for name in wanted if name not in look["device_nodes"]]
     if missing:
         remedy = "nvidia-modprobe -c0 -u makes them; nvidia-persistenced does so when the host starts"
-        yield _finding(
+        yield host.finding(
             "device-nodes",
             f"/dev/nvidia0 to {count - 1}, nvidiactl, nvidia-uvm",
             f"missing: {', '.join(missing)}",
@@ -227,11 +225,11 @@ def _persistenced(look: dict) -> Iterator[Finding]:
 def _unit(look: dict, name: str, check: str) -> Iterator[Finding]:
     unit = look["units"][name]
     if unit["load"] in ("", "not-found"):
-        yield _finding(check, f"{name} active", "not installed", f"install {name}")
+        yield host.finding(check, f"{name} active", "not installed", f"install {name}")
     elif unit["active"] != "active":
-        yield _finding(check, f"{name} active", unit["active"], f"systemctl status {name} says why")
+        yield host.finding(check, f"{name} active", unit["active"], f"systemctl status {name} says why")
     elif unit["enabled"] == "disabled":
-        yield _finding(
+        yield host.finding(
             check, f"{name} enabled", "disabled: it does not start with the host", f"systemctl enable {name}"
         )
 
@@ -240,7 +238,7 @@ def _fabric_manager(look: dict) -> Iterator[Finding]:
     yield from _unit(look, "nvidia-fabricmanager", "fabric-manager")
     version, driver = host.fabric_manager_version(look), host.loaded_version(look)
     if version and driver and version != driver:
-        yield _finding(
+        yield host.finding(
             "fabric-manager-version",
             f"{driver}, exactly the driver's",
             version,
@@ -253,12 +251,14 @@ def _fabric(look: dict) -> Iterator[Finding]:
     unready = sorted({state for state in states if state != "Completed"})
     if unready:
         found = f"{sum(state != 'Completed' for state in states)} of {len(states)} GPUs: {', '.join(unready)}"
-        yield _finding("fabric-state", "fabric state Completed on each GPU", found, "look at the Fabric Manager's log")
+        yield host.finding(
+            "fabric-state", "fabric state Completed on each GPU", found, "look at the Fabric Manager's log"
+        )
 
 
 def _events(look: dict) -> Iterator[Finding]:
     if not look["kernel_events"]["readable"]:
-        yield _finding(
+        yield host.finding(
             "kernel-log",
             "a kernel log of this boot",
             "journalctl cannot read it",
@@ -268,7 +268,9 @@ def _events(look: dict) -> Iterator[Finding]:
     for event in events(look["kernel_events"]["lines"]):
         expected = f"no {event['kind']} since the host was started"
         found = f"{event['kind']} {event['code']} on {event['address']}, {event['count']} times: {event['text']}"
-        yield _finding(event["kind"].lower(), expected, found, _EVENT_REMEDIES[event["severity"]], event["severity"])
+        yield host.finding(
+            event["kind"].lower(), expected, found, _EVENT_REMEDIES[event["severity"]], event["severity"]
+        )
 
 
 class FilterModule:

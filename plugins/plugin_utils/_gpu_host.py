@@ -37,6 +37,11 @@ _BLACKWELL = 0x2900
 _GRACE_HOPPER = (0x2342, 0x2345)
 
 
+def finding(check: str, expected: Any, found: Any, remedy: str, severity: str = "error") -> dict[str, Any]:
+    """What a verification reports: an error keeps GPUs from being used, a warning does not."""
+    return {"id": check, "severity": severity, "expected": str(expected), "found": str(found), "remedy": remedy}
+
+
 def device_id(device: dict[str, Any]) -> int:
     return int(device["device"], 16)
 
