@@ -49,6 +49,12 @@ class TaskResult(dict[str, Any]):
         return list(self.get("warnings", []))
 
 
+def read_results(path: Path) -> list[TaskResult]:
+    """What the callback task_results has kept, in order."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [TaskResult(json.loads(line)) for line in lines]
+
+
 @dataclass(frozen=True)
 class PlaybookRun:
     """A finished ansible-playbook: its exit status, its output for people, and every task result in order."""
@@ -116,8 +122,7 @@ class Ansible:
         self._server.stdin.write(json.dumps(run) + "\n")
         self._server.stdin.flush()
         returncode = int(self._server.stdout.readline())
-        lines = results.read_text().splitlines() if results.exists() else []
-        return PlaybookRun(returncode, output.read_text(), [TaskResult(json.loads(line)) for line in lines])
+        return PlaybookRun(returncode, output.read_text(), read_results(results))
 
     def play(self, tasks: list[dict[str, Any]], **options: Any) -> PlaybookRun:
         """Run these tasks as a playbook of their own; options are those of ``playbook``."""

@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
-
 import pytest
+
+from tests.support.molecule_runs import BEGINNING, kept_results
 
 testinfra_hosts = ["podman://kubegang-rpm"]
 
@@ -18,13 +16,12 @@ testinfra_hosts = ["podman://kubegang-rpm"]
 def runs():
     """The names of the tasks that changed something in each run of a role's steps."""
     runs: dict[str, set[str]] = {}
-    for line in Path(os.environ["MOLECULE_EPHEMERAL_DIRECTORY"], "results.jsonl").read_text().splitlines():
-        result = json.loads(line)
-        if result["task"] == "Begin a run":
+    for result in kept_results():
+        if result.task == BEGINNING:
             # Once more if somebody has tried it by hand before.
-            run = runs[result["result"]["msg"]] = set()
-        elif runs and result["result"].get("changed") and result["task"].startswith("kubegang.core."):
-            run.add(result["task"].partition(" : ")[2])
+            run = runs[result.msg] = set()
+        elif runs and result.changed and result.task.startswith("kubegang.core."):
+            run.add(result.task.partition(" : ")[2])
     return runs
 
 

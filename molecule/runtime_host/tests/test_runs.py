@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
-
 import pytest
+
+from tests.support.molecule_runs import changes_by_run
 
 testinfra_hosts = ["podman://kubegang-docker", "podman://kubegang-crio"]
 
@@ -18,19 +16,7 @@ RESTART = "kubegang.core.nvidia_container_toolkit : Restart the container runtim
 
 @pytest.fixture(scope="module")
 def runs(host):
-    """The names of the tasks that changed something on the host, for each run of the playbook: check, converge, idempotence."""
-    name = host.check_output("hostname")
-    runs = []
-    for line in Path(os.environ["MOLECULE_EPHEMERAL_DIRECTORY"], "results.jsonl").read_text().splitlines():
-        result = json.loads(line)
-        if result["host"] != name:
-            continue
-        if result["task"] == "Begin a run":
-            runs.append(set())
-        elif runs and result["result"].get("changed"):
-            runs[-1].add(result["task"])
-    # Before them are those of whoever tried something by hand.
-    return runs[-3:]
+    return changes_by_run(host.check_output("hostname"))
 
 
 def test_check_mode_predicted_what_the_run_did(runs):

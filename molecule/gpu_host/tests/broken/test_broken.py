@@ -303,12 +303,6 @@ GROUPS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def ansible(tmp_path_factory) -> Iterator[Ansible]:
-    with Ansible(tmp_path_factory.mktemp("ansible"), {}, SCENARIO / "inventory.yml") as ansible:
-        yield ansible
-
-
 def verify(ansible: Ansible, role: str, variables: dict[str, str] | None = None) -> PlaybookRun:
     return ansible.playbook(SCENARIO / "verify_role.yml", extra_vars={"role": role, **(variables or {})})
 

@@ -6,10 +6,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 import testinfra
 from testinfra.host import Host
 
@@ -25,12 +23,6 @@ EDITS = {
 }
 FORBIDDEN = "/etc/modprobe.d/kubegang-nvidia-driver.conf"
 PIN = "/etc/apt/preferences.d/kubegang-nvidia-driver"
-
-
-@pytest.fixture(scope="module")
-def ansible(tmp_path_factory) -> Iterator[Ansible]:
-    with Ansible(tmp_path_factory.mktemp("ansible"), {}, SCENARIO / "inventory.yml") as ansible:
-        yield ansible
 
 
 def provide(ansible: Ansible, role: str, where: str) -> PlaybookRun:

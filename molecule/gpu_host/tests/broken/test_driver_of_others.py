@@ -23,12 +23,6 @@ MARK = "/etc/modprobe.d/kubegang-nvidia-driver.conf"
 VERSION = "/sys/module/nvidia/version"
 
 
-@pytest.fixture(scope="module")
-def ansible(tmp_path_factory) -> Iterator[Ansible]:
-    with Ansible(tmp_path_factory.mktemp("ansible"), {}, SCENARIO / "inventory.yml") as ansible:
-        yield ansible
-
-
 @pytest.fixture
 def driver_of_others(host):
     with broken(host, f"mv {MARK} /run/mark", f"mv /run/mark {MARK}"):

@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-import json
-import os
 import tomllib
-from pathlib import Path
 
 import pytest
+
+from tests.support.molecule_runs import changes_by_run
 
 testinfra_hosts = ["podman://kubegang-debian12", "podman://kubegang-debian13"]
 
@@ -45,19 +44,7 @@ def name(host):
 
 @pytest.fixture(scope="module")
 def runs(name):
-    """The names of the tasks that changed something on the host, for each run of the playbook: check, converge, idempotence."""
-    runs = []
-    for line in Path(os.environ["MOLECULE_EPHEMERAL_DIRECTORY"], "results.jsonl").read_text().splitlines():
-        result = json.loads(line)
-        if result["host"] != name:
-            continue
-        if result["task"] == "Begin a run":
-            # What stands before is of a scenario that was broken off.
-            runs = [] if result["result"]["msg"] == "check" else runs
-            runs.append(set())
-        elif runs and result["result"].get("changed"):
-            runs[-1].add(result["task"])
-    return runs
+    return changes_by_run(name)
 
 
 @pytest.fixture(scope="module")
